@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,18 @@ BOX = "pitstop-test/box:1"  # busybox, with a user `app`
 BARE = "pitstop-test/bare:1"  # two programs, and no shell
 OTHER_ARCH = "pitstop-test/other-arch:1"
 TALKATIVE = "pitstop-test/talkative:1"  # has a user and an entry point
+WITH_PYTHON = "pitstop-test/with-python:1"  # busybox, and Python with what a scripted agent imports
+WITH_NODE = "pitstop-test/with-node:1"  # busybox, and this machine's Node and bash
 START_SECONDS = 90.0
+ROOT = Path(__file__).parents[1]
+# Prints the path of Python, and those of all that is needed to run a scripted agent and to ask its model
+_LIST_MODULES = """
+import contextlib, encodings.ascii, encodings.idna, encodings.latin_1, os, sys, tomllib, urllib.request
+sys.path.insert(0, os.getcwd())
+import tests.agents.scripted
+print(os.path.realpath(sys.executable))
+print(*{module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)}, sep="\\n")
+"""
 # The head of a program for 64-bit ARM, and no more than that
 ARM_PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00\x01\x00\x00\x00" + bytes(40)
 
@@ -141,6 +153,17 @@ class Docker:
         entry = ("--change", "USER app", "--change", 'ENTRYPOINT ["/bin/echo", "it was asked:"]')
         self.says("import", *entry, "-", TALKATIVE, stdin=_box())
 
+    def make_image_with_python(self) -> None:
+        """The agent, which is in tests/, has the same path in it as here."""
+        found = subprocess.run(
+            [sys.executable, "-S", "-E", "-c", _LIST_MODULES], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        python, *modules = found.stdout.splitlines()
+        self.says("import", "-", WITH_PYTHON, stdin=_box({"python3": python}, modules))
+
+    def make_image_with_node(self) -> None:
+        self.says("import", "-", WITH_NODE, stdin=_box({name: _here(name) for name in ("node", "bash")}))
+
 
 class Podman(Docker):
     """Podman's service, which takes the same requests. It needs `apt-get install podman catatonit runc` too."""
@@ -155,15 +178,35 @@ class Podman(Docker):
         return [*configured, "podman", *folders, "--cgroup-manager=cgroupfs", "system", "service", "-t0", self.host]
 
 
+def _here(program: str) -> str:
+    path = shutil.which(program)
+    assert path is not None, f"{program} is not installed"
+    return str(Path(path).resolve())
+
+
 def _busybox() -> bytes:
-    return Path(shutil.which("busybox") or "/bin/busybox").read_bytes()
+    return Path(_here("busybox")).read_bytes()
 
 
-def _box() -> bytes:
+def _box(added: Mapping[str, str] | None = None, modules: Iterable[str] = ()) -> bytes:
+    """Busybox, with programs of this machine by their names, and their modules: each where it is here."""
     passwd = b"root:x:0:0::/root:/bin/sh\napp:x:1234:1234::/home/app:/bin/sh\n"
     applets = subprocess.run(["busybox", "--list"], capture_output=True, text=True, check=True).stdout.split()
     links = {f"bin/{name}": "busybox" for name in applets if name != "busybox"}
-    return _root({"bin/busybox": _busybox()}, links, {"etc/passwd": passwd, "etc/group": b"app:x:1234:\n"})
+    links |= {f"bin/{name}": program for name, program in (added or {}).items()}
+    links["usr/bin/env"] = "/bin/busybox"
+    linked = [*(added or {}).values(), *(module for module in modules if module.endswith(".so"))]
+    copied = {path[1:]: Path(path).read_bytes() for path in (*linked, *_libraries(linked))}
+    files = {"etc/passwd": passwd, "etc/group": b"app:x:1234:\n"}
+    files |= {module[1:]: Path(module).read_bytes() for module in modules if module[1:] not in copied}
+    return _root({"bin/busybox": _busybox(), **copied}, links, files)
+
+
+def _libraries(programs: Iterable[str]) -> set[str]:
+    """The shared libraries that they are linked with, and one of the C library that others may be linked with."""
+    found = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout if programs else ""
+    libraries = set(re.findall(r"(/\S+) \(0x", found))
+    return libraries | {path.replace("libc.so.6", "librt.so.1") for path in libraries}
 
 
 def _root(

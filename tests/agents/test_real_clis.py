@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest_asyncio
 
 from pitstop.debugger.session import Session
 from pitstop.events.outcome import Outcome, Status
+from pitstop.steps.agents.preparing import NO_KEY
 from tests.agents.killed_server import end_of, kill, rerun, start_at_call
 from tests.agents.model_server import ModelServer, Turn
-from tests.agents.real_clis import CLIS, config, program, run_as_its_user, shell, told
+from tests.agents.real_clis import CLIS, PROGRAMS, config, program, run_as_its_user, shell, told
+from tests.containers import WITH_NODE, Docker
 from tests.executors.processes import processes_with
 from tests.leaks import Leaks
 from tests.patience import wait_until
@@ -181,6 +184,39 @@ async def test_a_cancelled_agent_leaves_no_process(agents: AgentBench, agent: st
 
     assert task.cancelled()
     assert processes_with(mark) == {}
+
+
+# --- Containers -------------------------------------------------------------------------------------------------------
+
+
+def link_tree(source: Path, target: Path) -> None:
+    subprocess.run(["cp", "--archive", "--link", source, target], check=True)
+
+
+@every_agent
+async def test_in_a_container_calls_are_held_and_the_key_stays_outside(
+    docker: Docker, tmp_path: Path, agent: str
+) -> None:
+    docker.make_image_with_node()
+    async with open_agent_bench(tmp_path, docker=docker) as agents:
+        programs = Path(agents.bench.workspace.home) / "node_modules"  # which has the same path in the container
+        await asyncio.to_thread(link_tree, PROGRAMS.parent, programs)
+        command, turns = [str(programs / ".bin" / agent)], shell(agent, "echo one > made", "env > environment")
+        async with (
+            ModelServer([*turns, DONE]) as model,
+            agents.debugging(
+                config(agent, model, command=command, image=WITH_NODE, network="model"), tool="shell", hits="== 1"
+            ) as (session, task),
+        ):
+            stop = await next_stop(session)
+            await session.override_config(stop, {"command": "echo two > made"})
+            await session.continue_(stop)
+            outcome = await task
+
+        assert outcome.status is Status.PASSED, outcome.error
+        assert (agents.repo / "made").read_text() == "two\n"
+        assert f"{KEYS[agent]}={NO_KEY}" in (agents.repo / "environment").read_text()
+        assert outcome.outputs["tokens"]["in"] == model.input_tokens
 
 
 # --- A real server ----------------------------------------------------------------------------------------------------

@@ -248,10 +248,6 @@ async def test_what_a_container_without_network_cannot_have_is_refused(bench: Be
         "a command without network cannot use services (db): remove them, or allow the network",
     )
 
-    result, _ = await bench.run("true", network="none", forwards={8080: "relay.sock"})
-    assert result.exit_code == 126
-    assert "ports cannot be forwarded into a container" in result.reason
-
 
 async def test_in_place_a_protected_folder_around_the_workspace_leaves_its_home_writable(
     docker: Docker, tmp_path: Path

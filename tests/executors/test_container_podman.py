@@ -12,8 +12,9 @@ from pitstop.engine.container import ContainerOptions, Health, Service
 from pitstop.engine.executor import Placement, ShellRequest
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
 from pitstop.executors.machine.containers.finding import find_engine
-from tests.containers import BARE, BOX, Podman
+from tests.containers import BARE, BOX, WITH_PYTHON, Podman
 from tests.executors.container_bench import WAIT_SECONDS, Bench, new_executor, open_bench, wait_shown
+from tests.executors.test_container_forwards import ASK, answering
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,14 @@ async def test_a_command_gets_its_input_and_tells_its_output_and_its_end(bench: 
     await bench.wait_said(command)
     await bench.executor.cancel(command)
     assert (await bench.executor.wait(command)).signal == SIGTERM
+
+
+async def test_a_port_of_a_container_leads_to_a_socket(podman: Podman, bench: Bench) -> None:
+    podman.make_image_with_python()
+    async with answering(bench):
+        _, said = await bench.run(f"{ASK} | wc -c", image=WITH_PYTHON, network="none", forwards={8080: "relay.sock"})
+
+    assert said.split() == ["130000"]
 
 
 async def test_a_command_that_ended_is_found_when_its_workspace_is_taken_up(podman: Podman, tmp_path: Path) -> None:

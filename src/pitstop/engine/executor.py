@@ -87,8 +87,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     With `script_file` the script is in that file too, and must be read from there: it may contain secrets.
     Without `inherits` it gets none of the variables of the place, but PATH and those of the workspace.
     `read_only` are files and folders, relative to the repo, that it cannot change, remove, rename or replace, nor can
-    it rename their parents. Where `network` is `none` it has only a loopback of its own, and no services; `forwards`
-    are ports of 127.0.0.1 there that lead to Unix sockets, named relative to the workspace's control folder.
+    it rename their parents. Where `network` is `none` it has only a loopback of its own, and no services. `forwards`
+    are ports of 127.0.0.1, there or in its container, that lead to Unix sockets, named relative to the workspace's
+    control folder; the image needs Python or Node for it.
     `pids` is how many processes and threads it can have at a time. A place that cannot do one of these refuses it.
     A word of `argv` that is PITSTOP_PYTHON, or begins with PITSTOP_PACKAGE, names a file of Pitstop at the place.
     """
@@ -112,8 +113,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if bool(self.argv) == (self.script is not None):
             raise ValueError(f"command {self.key!r} needs either argv or a script")
-        if self.forwards and self.network != "none":
-            raise ValueError(f"command {self.key!r} can forward ports only without a network")
+        if self.forwards and self.network != "none" and self.image is None:
+            raise ValueError(f"command {self.key!r} can forward ports only in a container, or without a network")
 
     @property
     def is_confined(self) -> bool:

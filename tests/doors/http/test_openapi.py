@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "docs/reference/openapi.json"
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 ENDING = ("delete_run", "cancel_run", "debug_abort", "detach")  # what leaves no stopped run for the others
-EXAMPLES = str(amount(3, soak=8))
+EXAMPLES = str(amount(1, soak=8))
 STREAMS = ("follow_events", "follow_output")  # they do not end while the run lasts
 PLATFORM = ("repositories", "triggers", "webhooks", "tests", "feed")  # the tags of what needs a database
 

@@ -18,8 +18,10 @@ from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepNoted
 from pitstop.plan.plan import Plan, Step
+from tests.containers import Docker
 from tests.patience import PATIENCE_SECONDS
 from tests.steps.bench import OUR_TYPES, Bench, open_bench
+from tests.steps.test_containers import open_containers
 
 SCRIPTED = Path(__file__).parents[2] / "agents" / "scripted.py"
 KEYS = {"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
@@ -30,10 +32,12 @@ GATED = ("claude", "codex", "gemini")
 class AgentBench:
     """Runs agents in one workspace, which is a git repository with a commit."""
 
-    def __init__(self, bench: Bench, folder: Path) -> None:
+    def __init__(self, bench: Bench, folder: Path, python: str) -> None:
+        """`folder` is for the files of the scripted CLI, and `python` is what it is run with."""
         self.bench = bench
         self.log = MemoryLog()
         self._folder = folder
+        self._python = python
         self._steps: dict[str, Step] = {}
 
     @property
@@ -62,7 +66,7 @@ class AgentBench:
         path = self._folder / "script.json"
         path.write_text(json.dumps(script))
         profile = agent if agent != "lines" else "command"
-        command = [sys.executable, "-S", "-E", str(SCRIPTED), "--script", str(path)]
+        command = [self._python, "-S", "-E", str(SCRIPTED), "--script", str(path)]
         return {"profile": profile, "prompt": "Make it work", "command": command, **more}
 
     @property
@@ -120,11 +124,18 @@ async def next_stop(session: Session) -> Stop:
 
 
 @contextlib.asynccontextmanager
-async def open_agent_bench(folder: Path, *, is_far: bool = False) -> AsyncIterator[AgentBench]:
-    """A bench whose run has the key of each agent as a secret."""
-    secrets = dict.fromkeys(KEYS.values(), KEY)
-    async with open_bench(folder / "bench", secrets=secrets, is_far=is_far) as bench:
-        opened = AgentBench(bench, folder)
+async def open_agent_bench(
+    folder: Path, *, docker: Docker | None = None, is_far: bool = False
+) -> AsyncIterator[AgentBench]:
+    """A bench whose run has the key of each agent as a secret; with `docker`, one for agents with an image."""
+    secrets, place = dict.fromkeys(KEYS.values(), KEY), folder / "bench"
+    async with (
+        open_bench(place, secrets=secrets, is_far=is_far)
+        if docker is None
+        else open_containers(docker, place, secrets=secrets, is_far=is_far)
+    ) as bench:
+        here, inside = (folder, sys.executable), (Path(bench.workspace.home), "python3")
+        opened = AgentBench(bench, *(here if docker is None else inside))
         opened.git("init", "--quiet")
         opened.write("README.md", "hello\n")
         opened.git("add", "-A")

@@ -33,7 +33,7 @@ from pitstop.steps.workplace import Workplace, as_text, checked_name
 
 RECORDINGS = "agents"  # the folder of the artifacts with what models were asked and answered
 RECORDING_BYTES = 256 * 1024 * 1024
-RELAY_PORT = 8437  # of the loopback of an agent that has no other network
+RELAY_PORT = 8437  # of the loopback of an agent that has one of its own
 NO_KEY = "the-relay-has-the-key"
 
 
@@ -50,7 +50,8 @@ class Preparation:
         self._activation = activation
         self._key = key
         self._env: dict[str, str] = {}
-        self._socket: str | None = None  # of the relay, in the control folder, for an agent without a network
+        self._image = form.image or profile.image
+        self._socket: str | None = None  # of the relay, in the control folder, for an agent with its own loopback
 
     async def prompt(self, git: WorkspaceGit, before: Before | None) -> str:
         """The task with the rules of the project, as they are committed, and the log of the step before."""
@@ -84,7 +85,7 @@ class Preparation:
             forwards={} if self._socket is None else {RELAY_PORT: self._socket},
             pids=form.pids,
             stdin=stdin,
-            image=form.image or profile.image,
+            image=self._image,
             container=form.container_options(),
         )
 
@@ -143,11 +144,10 @@ class Preparation:
         self._env = env = await self._environment()
         api, form = self.profile.api, self.form
         key = None if api is None else env.get(api.secret)
-        is_here = form.image is None and self.profile.image is None
-        if form.relay is False or api is None or key is None or not is_here:
+        if form.relay is False or api is None or key is None or self._is_too_far:
             needs_it = "network: model" if form.network == "model" else "relay" if form.relay else ""
             if needs_it:
-                raise BadConfig("agent", [f"{needs_it}: {self._why_no_relay(is_here)}"])
+                raise BadConfig("agent", [f"{needs_it}: {self._why_no_relay()}"])
             return
         replay = await self._replay()
         record = self._new_recording(stack)
@@ -160,11 +160,20 @@ class Preparation:
             record=record,
             mask=self._workplace.mask,
             replay=replay,
-            socket=self._open_socket(stack) if form.network == "model" else None,
+            socket=self._open_socket(stack) if self._needs_socket else None,
         )
         stack.push_async_callback(self._store_recording, record)
         await stack.enter_async_context(self.relay)
         env[api.secret] = NO_KEY
+
+    @property
+    def _needs_socket(self) -> bool:
+        """Whether the agent has a loopback of its own, from which it may reach the relay."""
+        return self.form.network == "model" or (self.form.network == "all" and self._image is not None)
+
+    @property
+    def _is_too_far(self) -> bool:
+        return self._needs_socket and not Path(self._workplace.workspace.control).is_dir()
 
     def _new_recording(self, stack: AsyncExitStack) -> Path:
         """The file to record in: in the control folder, or in one of its own where the workspace is elsewhere."""
@@ -199,9 +208,9 @@ class Preparation:
         stack.callback(remove_from, self._socket, folder)
         return Path(f"/proc/self/fd/{folder}/{self._socket}")
 
-    def _why_no_relay(self, is_here: bool) -> str:
-        if not is_here:
-            return "a container cannot reach the relay"
+    def _why_no_relay(self) -> str:
+        if self._is_too_far:
+            return "the workspace is on another machine, which cannot reach the relay"
         if self.profile.api is None:
             return f"{self.profile.name} cannot be pointed at the relay"
         if self.form.relay is False:

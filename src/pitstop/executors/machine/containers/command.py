@@ -26,6 +26,7 @@ from pitstop.executors.machine.containers.engine import (
     EngineRefused,
     ask_exit,
 )
+from pitstop.executors.machine.containers.forwarding import with_forwards
 from pitstop.executors.machine.containers.images import Images
 from pitstop.executors.machine.containers.labels import remove_container
 from pitstop.executors.machine.containers.log import CommandLog
@@ -211,6 +212,8 @@ class ContainerCommand:
             yard.services.beside(options.services, self._workspace.id, self._labels, self.log.say)
         )
         self._argv = command.argv if command.script is None else argv_of(command, self.log.path)
+        if command.forwards:
+            self._argv = with_forwards(self._argv, command.forwards, self._workspace.control)
         request = ContainerRequest(
             image=image,
             argv=self._argv,

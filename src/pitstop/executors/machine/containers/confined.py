@@ -12,8 +12,6 @@ def protected_from(command: Command, workspace: WorkspaceRef) -> Protected:
     if command.network == "none" and command.container.services:
         names = ", ".join(service.name for service in command.container.services)
         raise NotRun(f"a command without network cannot use services ({names}): remove them, or allow the network")
-    if command.forwards:
-        raise NotRun("ports cannot be forwarded into a container: run the command as a process, or allow the network")
     try:
         return protected_in(Path(workspace.repo), command.read_only)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""The program that connects ports of 127.0.0.1, in the namespace of a command without a network, to Unix sockets.
+"""The program that connects ports of 127.0.0.1, in the network namespace of a command, to Unix sockets.
 
-Given the folder of the sockets, then `PORT=NAME` of each. It says a line and leaves a child behind once it listens.
+Given the folder of the sockets, then `PORT=NAME` of each. It says `ready` and leaves a child behind once it listens.
 """
 
 import os
@@ -48,7 +48,7 @@ def main(folder: str, *sockets: str) -> None:
     for port, _, name in (each.partition("=") for each in sockets):
         listening.append((socket.create_server(("127.0.0.1", int(port)), backlog=128), name))
     if os.fork():
-        os.write(1, b"\n")
+        os.write(1, b"ready\n")
         os._exit(0)
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)

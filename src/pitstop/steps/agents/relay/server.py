@@ -1,6 +1,7 @@
 """An HTTP server for one agent, on loopback or a Unix socket, that ends with its context whatever is going on."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -89,6 +90,7 @@ async def serve(handle: Handle, socket: Path | None) -> AsyncIterator[str]:
         listening = await loop.create_server(connect, "127.0.0.1", 0)
     else:
         listening = await loop.create_unix_server(connect, socket)
+        os.chmod(socket, 0o666)  # noqa: PTH101 (for other users of a container; as on loopback, the URL is the secret)
     try:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}" if socket is None else "http://localhost"
     finally:
