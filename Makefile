@@ -10,7 +10,7 @@ BENCH_VENV := .venv-bench
 LOCK_VENV := .venv-lock
 DEMO := build/demo
 AGENTS := build/agents
-AGENT_CLIS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0
+AGENT_CLIS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 PIP := -m pip --disable-pip-version-check --no-input -qq
 SET_UP := PYTHON="$(PYTHON)" sh tests/set_up.sh
 # Where the machine's Node is too old, web/build.py has put another into .venv-node.
@@ -63,7 +63,7 @@ soak-chaos:
 soak-repeats:
 	$(SOAK) -m repeats
 
-soak-agents: # the CLIs of agents take 770 MB
+soak-agents: # the CLIs of agents take 1.1 GB
 	@command -v npm >/dev/null || { echo "the part agents needs npm (Debian, Ubuntu: apt install npm)" >&2; exit 1; }
 	@test "$$(cat $(AGENTS)/.stamp 2>/dev/null)" = "$(AGENT_CLIS)" || { echo "installing $(AGENT_CLIS)" && \
 		PATH="$(CURDIR)/.venv-node/bin:$$PATH" npm install --prefix $(AGENTS) --no-audit --no-fund --loglevel=error \

@@ -14,18 +14,22 @@ PROGRAMS = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".b
 
 
 class Cli(Struct, frozen=True):
-    """One CLI: the tool that is its shell, that tool's argument, and a model whose name it knows."""
+    """One CLI: the tool that is its shell, that tool's argument, a model whose name it knows, and its secret."""
 
     tool: str
     argument: str
     model: str
+    secret: str
+    has_gate: bool = True
 
 
 CLIS = {
-    "claude": Cli("Bash", "command", "claude-sonnet-4-5"),
-    "codex": Cli("exec_command", "cmd", "gpt-5.5"),
-    "gemini": Cli("run_shell_command", "command", "gemini-2.5-pro"),
+    "claude": Cli("Bash", "command", "claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+    "codex": Cli("exec_command", "cmd", "gpt-5.5", "OPENAI_API_KEY"),
+    "gemini": Cli("run_shell_command", "command", "gemini-2.5-pro", "GEMINI_API_KEY"),
+    "opencode": Cli("bash", "command", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY", has_gate=False),
 }
+GATED = [agent for agent, cli in CLIS.items() if cli.has_gate]
 
 
 def program(agent: str) -> str:
@@ -66,25 +70,29 @@ async def run_as_its_user(agent: str, model: ModelServer, repo: Path, home: Path
     for name, text in trusted.items():
         (home / name).parent.mkdir(parents=True)
         (home / name).write_text(text)
-    provider = f'{{name="x",base_url="{model.url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}}'
+    of_codex = f'{{name="x",base_url="{model.url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}}'
     words = {
         "claude": ["-p", "--output-format=stream-json", "--verbose", "--permission-mode=bypassPermissions"],
         "codex": [
             *("exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"),
-            *("-c", 'model_provider="x"', "-c", f"model_providers.x={provider}", "-"),
+            *("-c", 'model_provider="x"', "-c", f"model_providers.x={of_codex}", "-"),
         ],
         "gemini": ["--output-format=stream-json", "--approval-mode=yolo"],
+        "opencode": ["run", "--format=json", "--auto"],
     }
     urls = {"ANTHROPIC_BASE_URL": model.url, "GOOGLE_GEMINI_BASE_URL": model.url}
     keys = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), "none")
     own = {"HOME": str(home), "PATH": os.environ["PATH"], "TMPDIR": str(home)}
+    provider = {"anthropic": {"options": {"baseURL": f"{model.url}/v1"}}}
     options = {
+        "OPENCODE_CONFIG_CONTENT": json.dumps({"provider": provider}),
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "IS_SANDBOX": "1",  # without it claude refuses to bypass permissions as root
     }
+    first, *rest = words[agent]
     process = await asyncio.create_subprocess_exec(
-        *(program(agent), "--model", CLIS[agent].model, *words[agent]),
+        *(program(agent), first, "--model", CLIS[agent].model, *rest),
         env={**urls, **keys, **own, **options},
         cwd=repo,
         stdin=asyncio.subprocess.PIPE,

@@ -16,18 +16,19 @@ from pitstop.events.outcome import Outcome, Status
 from pitstop.steps.agents.preparing import NO_KEY
 from tests.agents.killed_server import end_of, kill, rerun, start_at_call
 from tests.agents.model_server import ModelServer, Turn
-from tests.agents.real_clis import CLIS, PROGRAMS, config, program, run_as_its_user, shell, told
+from tests.agents.real_clis import CLIS, GATED, PROGRAMS, config, program, run_as_its_user, shell, told
 from tests.containers import WITH_NODE, Docker
 from tests.executors.processes import processes_with
 from tests.leaks import Leaks
 from tests.patience import wait_until
 from tests.serving.test_commands import House
-from tests.steps.agents.agent_bench import KEYS, AgentBench, next_stop, open_agent_bench
+from tests.steps.agents.agent_bench import AgentBench, next_stop, open_agent_bench
 
 DONE = Turn("All is done")
 KEY = "sk-Zx91-correct-horse-battery-staple"
 LEAKS = Leaks((KEY,))
 every_agent = pytest.mark.parametrize("agent", CLIS)
+every_gate = pytest.mark.parametrize("agent", GATED)
 
 
 @pytest_asyncio.fixture
@@ -51,7 +52,7 @@ async def debugging(
         yield model, session, task
 
 
-@every_agent
+@every_gate
 async def test_a_changed_command_is_what_runs_and_what_the_model_is_told_of(agents: AgentBench, agent: str) -> None:
     async with debugging(agents, agent, "echo one | tee made", tool="shell") as (model, session, task):
         stop = await next_stop(session)
@@ -68,7 +69,7 @@ async def test_a_changed_command_is_what_runs_and_what_the_model_is_told_of(agen
     assert "one" not in told(model)
 
 
-@every_agent
+@every_gate
 async def test_a_refused_call_does_not_run_and_the_model_is_told_the_reason(agents: AgentBench, agent: str) -> None:
     commands = ("touch refused", "touch allowed")
     async with debugging(agents, agent, *commands, tool="shell", hits="== 1") as (model, session, task):
@@ -79,7 +80,7 @@ async def test_a_refused_call_does_not_run_and_the_model_is_told_the_reason(agen
     assert "ask me first" in told(model)
 
 
-@every_agent
+@every_gate
 async def test_a_call_can_be_given_a_result_instead(agents: AgentBench, agent: str) -> None:
     async with debugging(agents, agent, "touch made", tool="shell") as (model, session, task):
         await session.force(await next_stop(session), "passed", {"output": "it was there already"})
@@ -89,7 +90,7 @@ async def test_a_call_can_be_given_a_result_instead(agents: AgentBench, agent: s
     assert "it was there already" in told(model)
 
 
-@every_agent
+@every_gate
 async def test_a_result_can_be_replaced(agents: AgentBench, agent: str) -> None:
     async with debugging(agents, agent, "echo 3 failed", tool="shell", position="after") as (model, session, task):
         stop = await next_stop(session)
@@ -114,10 +115,13 @@ def plant(agents: AgentBench) -> Path:
         ".claude/settings.json": {"hooks": {"PreToolUse": hooks, "SessionStart": hooks}},
         ".mcp.json": {"mcpServers": server},
         ".codex/hooks.json": {"hooks": {"PreToolUse": hooks, "SessionStart": hooks}},
+        "opencode.json": {"mcp": {"planted": {"type": "local", "command": ["touch", str(mark)], "enabled": True}}},
         ".gemini/settings.json": {"hooks": {"BeforeTool": hooks, "SessionStart": hooks}, "mcpServers": server},
     }
     for name, settings in planted.items():
         agents.write(name, json.dumps(settings))
+    plugin = f"export const Planted = async ({{ $ }}) => {{ await $`touch {mark}`; return {{}} }}\n"
+    agents.write(".opencode/plugin/planted.js", plugin)
     agents.write(".codex/config.toml", f'[mcp_servers.planted]\ncommand = "touch"\nargs = ["{mark}"]\n')
     agents.git("add", "-A")
     agents.git("commit", "--quiet", "--message=settings")
@@ -158,7 +162,7 @@ async def test_a_budget_of_tokens_ends_the_agent_before_the_next_request(agents:
 
     assert failure.startswith("BudgetExceeded: ")
     assert all(word in failure for word in ("150", "220", "`budget.tokens`"))
-    assert len(model.requests) == 2
+    assert len([request for request in model.all_requests if request.api]) == 2  # with one for a title
 
 
 @every_agent
@@ -193,7 +197,7 @@ def link_tree(source: Path, target: Path) -> None:
     subprocess.run(["cp", "--archive", "--link", source, target], check=True)
 
 
-@every_agent
+@every_gate
 async def test_in_a_container_calls_are_held_and_the_key_stays_outside(
     docker: Docker, tmp_path: Path, agent: str
 ) -> None:
@@ -215,7 +219,7 @@ async def test_in_a_container_calls_are_held_and_the_key_stays_outside(
 
         assert outcome.status is Status.PASSED, outcome.error
         assert (agents.repo / "made").read_text() == "two\n"
-        assert f"{KEYS[agent]}={NO_KEY}" in (agents.repo / "environment").read_text()
+        assert f"{CLIS[agent].secret}={NO_KEY}" in (agents.repo / "environment").read_text()
         assert outcome.outputs["tokens"]["in"] == model.input_tokens
 
 
@@ -227,8 +231,8 @@ async def test_the_key_is_in_requests_to_the_model_and_nowhere_else(tmp_path: Pa
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     async with AsyncExitStack() as stack:
-        turns = {agent: [*shell(agent, "env", "cat /proc/$PPID/environ"), DONE] for agent in CLIS}
-        models = {agent: await stack.enter_async_context(ModelServer(turns[agent])) for agent in CLIS}
+        turns = {agent: [*shell(agent, "env", "cat /proc/$PPID/environ"), DONE] for agent in GATED}
+        models = {agent: await stack.enter_async_context(ModelServer(turns[agent])) for agent in GATED}
         with House(tmp_path, command="serve", TMPDIR=str(temporary)).open() as house:
             await asyncio.to_thread(look_for_key, house, models)
 
@@ -243,11 +247,11 @@ def look_for_key(house: House, models: Mapping[str, ModelServer]) -> None:
     """While the agents are held at their second calls, and when they have ended."""
     runs = {}
     for agent, model in models.items():
-        assert house.ask("PUT", f"/secrets/{KEYS[agent]}", json={"value": KEY}).status_code == 204
+        assert house.ask("PUT", f"/secrets/{CLIS[agent].secret}", json={"value": KEY}).status_code == 204
         step = {"id": "fix", "agent": config(agent, model)}
-        runs[agent] = start_at_call(house, step, 2, secrets=[KEYS[agent]])
+        runs[agent] = start_at_call(house, step, 2, secrets=[CLIS[agent].secret])
     at_work = " ".join(processes_with(f"HOME={house.state}").values())
-    assert all(program(agent) in at_work for agent in CLIS)
+    assert all(program(agent) in at_work for agent in GATED)
     assert processes_with(KEY) == {}
     assert leaking_files(house.home) == {}
     for run in runs.values():
@@ -267,7 +271,7 @@ def leaking_files(folder: Path) -> dict[Path, list[bytes]]:
     return {path: found for path, found in leaks.items() if found}
 
 
-@every_agent
+@every_gate
 async def test_a_call_that_is_held_when_the_server_is_killed_never_runs(tmp_path: Path, agent: str) -> None:
     made, temporary = tmp_path / "made", tmp_path / "temporary"
     temporary.mkdir()
@@ -275,7 +279,7 @@ async def test_a_call_that_is_held_when_the_server_is_killed_never_runs(tmp_path
     turns = shell(agent, "true", f"touch {made}", f"touch {made}")  # the last is for the second run
     async with ModelServer([*turns, DONE]) as model:
         step = {"id": "fix", "agent": config(agent, model)}
-        await asyncio.to_thread(kill_at_call, house, step, KEYS[agent], made)
+        await asyncio.to_thread(kill_at_call, house, step, CLIS[agent].secret, made)
 
     assert made.exists()
 

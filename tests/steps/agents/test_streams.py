@@ -639,6 +639,15 @@ def test_the_exit_code_is_the_verdict_on_a_command_that_writes_text(
     assert end_of(name, "text", exit_code=exit_code) == Finished("failed", "text", f"{who} failed ({words})")
 
 
+def test_aider_fails_when_its_last_request_does() -> None:
+    error = 'litellm.AuthenticationError: AnthropicException - {"type": "error", "error":'
+    answered = "Tokens: 100 sent, 10 received."
+
+    assert end_of("aider", "Aider v0.86.2").reason == "its model gave no answer"
+    assert end_of("aider", answered, error, "Check your API key.").reason == error
+    assert end_of("aider", error, "Retrying in 0.2 seconds...", answered).status == "passed"
+
+
 def test_the_last_words_of_a_command_are_of_bounded_size() -> None:
     end = end_of("lines", *(f"{number:01023}" for number in range(1000)))
 
