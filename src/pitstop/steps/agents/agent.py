@@ -31,7 +31,7 @@ from pitstop.steps.failures import BadConfig
 from pitstop.steps.workplace import Workplace
 
 REPORT_COST = ("claude", "opencode", "aider")  # streams of CLIs that say what they cost, when they end
-_NOT_FOUND = 127
+_CANNOT_RUN, _NOT_FOUND = 126, 127
 _SUBJECT_CHARACTERS = 72
 
 
@@ -111,6 +111,7 @@ class AgentStep:
         profile, finished, relay = prepared.profile, work.finished, prepared.relay
         if result.exit_code == _NOT_FOUND and work.is_silent:
             raise AgentMissing(profile.name, profile.program, profile.install)
+        was_refused = result.exit_code == _CANNOT_RUN and work.is_silent
         work.note("agent.ended", **{name: outputs[name] for name in ("status", "turns", "cost", "tokens", "session")})
         if finished is not None and finished.status == "passed":
             return
@@ -119,6 +120,8 @@ class AgentStep:
             raise BudgetExceeded(relay.over_budget, told)
         said = "" if finished is None else finished.reason
         lines = work.errors.last_lines(self._workplace)
+        if was_refused and lines:  # the place says why it cannot run the agent
+            said, lines = lines[0].removeprefix("pitstop: "), lines[1:]
         reason = "\n".join((said or why_it_ended(result), *(f"  {line}" for line in lines)))
         raise AgentFailed(profile.name, self._workplace.mask(reason), told)
 
