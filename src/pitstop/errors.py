@@ -47,6 +47,8 @@
     │   ├── FileChanged          a file of a branch is not what was opened
     │   ├── NothingToMerge       the branch has nothing that the other one does not have
     │   ├── MergeConflict        two branches change the same lines
+    │   ├── BadMove              a card cannot get there from where it is
+    │   ├── CardInProgress       a card is being worked on, so it cannot be changed like that
     │   ├── NeedsServer          a step can only do its work on a server
     │   ├── FlowDisabled         the flow is switched off
     │   ├── TooDeep              a run was started by a run that was started by a run, too often
@@ -58,6 +60,7 @@
     │   ├── UnknownRef           the repository has no such branch, tag or commit
     │   ├── UnknownPath          the commit has no such file or folder
     │   ├── UnknownHook          no webhook has that address
+    │   ├── UnknownCard          no card has that id
     │   ├── UnknownSnapshot      no snapshot has that id, or it has no such file
     │   └── UnknownArtifact      the run handed no such file on
     ├── UnknownStepType          no step type has that name
@@ -79,6 +82,8 @@
     │   ├── HeadTooLarge         its head has more bytes than are read
     │   ├── HeadTimeout          its head did not arrive in time
     │   ├── Changed              what it was made for has changed since
+    │   │   └── StaleCard        a card was changed by another user meanwhile
+    │   ├── BadCard              a card, a note or an attempt cannot be like that
     │   ├── KeyReused            its idempotency key belongs to another request
     │   ├── BadRepoName          a repository cannot have that name
     │   ├── BadRepoSetting       a repository cannot have that setting
@@ -1053,6 +1058,33 @@ class UnknownHook(Unknown):
         super().__init__("webhook", hook)
 
 
+class UnknownCard(Unknown):
+    """No card has that id."""
+
+    code = "unknown.card"
+
+    def __init__(self, card: str) -> None:
+        super().__init__("card", card, f"`{program()} cards` lists the cards of a repository")
+
+
+class BadCard(BadRequest):
+    """A card, a note or an attempt cannot be like that."""
+
+    code = "request.card"
+
+
+class StaleCard(Changed):
+    """A card was changed by another user since the client read it; `version` is the present one."""
+
+    code = "request.changed.card"
+
+    def __init__(self, card: str, version: int) -> None:
+        PitstopError.__init__(self, f"card {card} has changed since you read it: look at it and try again")
+        self.card = card
+        self.version = version
+        self.etag = f'"{version}"'
+
+
 class BadRepoName(BadRequest):
     """A repository cannot have that name."""
 
@@ -1181,19 +1213,42 @@ class NothingToMerge(CommandRefused):
 
 
 class MergeConflict(CommandRefused):
-    """Two branches change the same lines; nothing was merged."""
+    """Two branches change the same lines; nothing was merged. `conflicts` are paths with their kinds."""
 
     code = "refused.merge_conflict"
 
-    def __init__(self, source: str, target: str, files: Iterable[str]) -> None:
+    def __init__(self, source: str, target: str, conflicts: Iterable[tuple[str, str]]) -> None:
         self.source = source
         self.target = target
-        self.files = tuple(files)
+        self.conflicts = tuple(conflicts)
+        self.files = tuple(path for path, _ in self.conflicts)
         shown = ", ".join(self.files[:10]) + (f" and {len(self.files) - 10} more" if len(self.files) > 10 else "")
         super().__init__(
             f"cannot merge {source!r} into {target!r}, because both change {shown}: "
             f"merge {target!r} into {source!r} by yourself, resolve the conflicts, and push"
         )
+
+
+class BadMove(CommandRefused):
+    """A card cannot get there from where it is."""
+
+    code = "refused.move"
+
+    def __init__(self, card: str, status: str, wanted: str, reason: str) -> None:
+        super().__init__(f"card {card} cannot move from {status} to {wanted}: {reason}")
+        self.card = card
+        self.status = status
+        self.wanted = wanted
+
+
+class CardInProgress(CommandRefused):
+    """A card is being worked on, so it cannot be changed like that."""
+
+    code = "refused.card_in_progress"
+
+    def __init__(self, card: str, what: str) -> None:
+        super().__init__(f"cannot {what} card {card} while it is in progress: cancel it first")
+        self.card = card
 
 
 class NeedsServer(CommandRefused):

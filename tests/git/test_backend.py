@@ -12,6 +12,8 @@ import pytest
 from pitstop.errors import ServerBusy
 from pitstop.git.backend import GitBackend
 from pitstop.git.bare import BareRepository
+from pitstop.git.commands import run_git
+from pitstop.git.names import ZEROS
 from tests.git.repositories import commit_on, git, left_in
 from tests.git.serving import GitServer
 from tests.patience import wait_until
@@ -233,6 +235,31 @@ async def test_a_protected_branch_can_still_be_cloned_and_pushed_unchanged(
     await git(tmp_path / "copy", "push", "origin", "HEAD~1:main", "HEAD:topic")
 
     assert server.received_bytes - sent < 50_000  # the client knows what main has, and sends only what is new
+
+
+@pytest.mark.parametrize("version", ["0", "2"])
+async def test_refs_of_pitstop_itself_are_neither_seen_nor_pushed(
+    server: GitServer, work: Path, repository: BareRepository, tmp_path: Path, version: str
+) -> None:
+    protocol = ("-c", f"protocol.version={version}")
+    await git(work, "push", "origin", "main")
+    kept = await commit_on(repository, "kept", {"k": "1"})
+    await repository.move("refs/pitstop/kept", kept, ZEROS, who="Ada", message="keep")
+    server.protected = (MAIN,)
+
+    listed = await git(work, *protocol, "ls-remote", "origin")
+    await git(tmp_path, *protocol, "clone", "--mirror", server.url, "mirror")
+    refused = await git(work, *protocol, "push", "origin", "main:refs/pitstop/x", "main:topic", fails=True)
+    removed = await git(work, *protocol, "push", "origin", ":refs/pitstop/kept", fails=True)
+    await git(work, *protocol, "push", "origin", "main:refs/pitstop-like/x")
+
+    assert [line.split("\t")[1] for line in listed.splitlines()] == ["HEAD", "refs/heads/kept", MAIN]
+    assert "refs/pitstop" not in await git(tmp_path / "mirror", "for-each-ref")
+    assert "deny updating a hidden ref" in refused
+    assert "refs/pitstop/kept" in removed
+    printed = (await run_git(repository.folder, "for-each-ref", "--format=%(refname)", "refs/pitstop")).decode()
+    assert printed == "refs/pitstop/kept\n"
+    assert "refs/heads/topic" in await heads(repository)
 
 
 async def test_a_push_without_the_right_is_refused_in_words(server: GitServer, work: Path) -> None:

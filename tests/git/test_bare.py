@@ -143,6 +143,46 @@ async def test_the_reflog_says_who_moved_a_ref_also_when_it_is_packed(repository
     ]
 
 
+async def test_the_newest_move_with_all_words_is_found(repository: BareRepository) -> None:
+    shas = [await commit_on(repository, "main", {"a": str(number)}) for number in range(4)]
+    branch, messages = "refs/heads/card", ("merge card=demo-1 head=abc", "push", "merge head=abcd card=demo-1")
+    for old, new, message in zip([ZEROS, *shas], shas, messages, strict=False):
+        await repository.move(branch, new, old, who="Bob", message=message)
+
+    found = await repository.find_move(branch, ("card=demo-1", "head=abc"))
+
+    assert found is not None
+    assert (found.old, found.new, found.message) == (ZEROS, shas[0], "merge card=demo-1 head=abc")
+    newest = await repository.find_move(branch, ["card=demo-1"])
+    assert newest is not None
+    assert newest.new == shas[2]
+    assert await repository.find_move(branch, ("card=demo", "head=abc")) is None
+    assert await repository.find_move("refs/heads/nope", ("push",)) is None
+    with (repository.folder / "logs" / branch).open("a") as log:  # a crash before the ref itself was moved
+        log.write(f"{shas[2]} {shas[3]} Bob <b@x> 1700000000 +0000\tmerge card=demo-2\n")
+    assert await repository.find_move(branch, ("card=demo-2",)) is None
+    with pytest.raises(UnknownRef):
+        await repository.find_move("--all", ("x",))
+
+
+async def test_refs_of_pitstop_itself_keep_commits_and_are_not_listed(repository: BareRepository) -> None:
+    first = await commit_of(repository, {"a": "1"})
+    second = await commit_of(repository, {"a": "2"}, first)
+    ref = "refs/pitstop/cards/demo-1/1"
+
+    await repository.move(ref, first, ZEROS, who="Bob", message="keep")
+    await repository.move(ref, second, first, who="Bob", message="keep")
+
+    assert await repository.refs() == {}
+    await run_git(repository.folder, "gc", "--quiet", "--prune=now")
+    assert await repository.is_ancestor(first, second)
+    with pytest.raises(RefMoved):
+        await repository.delete_refs([(ref, first)], "Bob")
+    await repository.delete_refs([(ref, second)], "Bob")
+    with pytest.raises(UnknownRef):
+        await repository.resolve(ref)
+
+
 async def test_a_push_into_the_folder_itself_says_who_pushed(repository: BareRepository, tmp_path: Path) -> None:
     await git(tmp_path, "init", "work")
     await git(tmp_path / "work", "commit", "--allow-empty", "-m", "by hand")

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,12 @@ from pitstop.errors import (
     UnknownPath,
     UnknownRef,
 )
+from pitstop.git import commands
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import run_git
 from pitstop.git.merging import MergeResult, Method, merge, write_file
 from pitstop.git.names import ZEROS
+from pitstop.git.processes import GitProcess, start_git
 from tests.git.repositories import commit_of, commit_on
 
 MAIN = "refs/heads/main"
@@ -103,6 +106,7 @@ async def test_a_conflict_names_the_files_and_changes_nothing(repository: BareRe
         await merged(repository)
 
     assert caught.value.files == ("both",)
+    assert caught.value.conflicts == (("both", "text"),)
     assert (await repository.refs())[MAIN].sha == main
 
 
@@ -148,6 +152,21 @@ async def test_any_message_can_be_merged_with(repository: BareRepository) -> Non
     )
     assert (await show(repository, result.sha, "-s", "--format=%B|%an")).strip() == "ab?\n\nbody\n|unknown"
     await repository.fsck()
+
+
+async def test_a_merge_starts_few_processes(repository: BareRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    async def start(*words: str, **options: Any) -> GitProcess:
+        started.append(words[1])
+        return await start_git(*words, **options)
+
+    monkeypatch.setattr(commands, "start_git", start)
+    await parted(repository)
+    started.clear()
+    await merged(repository)
+
+    assert started == ["cat-file", "merge-base", "merge-tree", "commit-tree", "update-ref"]
 
 
 async def test_a_file_is_written_changed_and_deleted_by_commits(repository: BareRepository) -> None:

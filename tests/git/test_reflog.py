@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pitstop.git.names import ZEROS
-from pitstop.git.reflog import RefMove, chain_of, parse_reflog, read_end
+from pitstop.git.reflog import RefMove, chain_of, find_in_chain, parse_reflog, read_end
 
 A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 
@@ -53,6 +55,15 @@ def test_the_last_way_counts_if_a_ref_was_there_before() -> None:
     moves = [move(ZEROS, A), move(A, B), move(B, A), move(A, C)]
     assert chain_of(moves, A, C) == moves[3:]
     assert chain_of(moves, B, C) == moves[2:]
+
+
+def test_the_newest_real_move_with_all_words_is_found() -> None:
+    moves = [replace(move(ZEROS, A), message="merge x=1 y=2"), move(A, C), replace(move(A, B), message="y=2 x=10")]
+    assert find_in_chain(moves, B, ("x=1", "y=2")) == moves[0]
+    assert find_in_chain(moves, B, ("y=2",)) == moves[2]
+    assert find_in_chain(moves, C, ("y=2",)) == moves[0]
+    assert find_in_chain(moves, B, ("y",)) is None
+    assert find_in_chain(moves, D, ("y=2",)) is None
 
 
 def test_only_the_end_of_a_long_reflog_is_read(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A bare repository: its refs, how they move, and its upkeep."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from pitstop.git.names import (
     short_name,
 )
 from pitstop.git.ref_values import RefValue, read_refs
-from pitstop.git.reflog import RefMove, chain_of, parse_reflog, read_end
+from pitstop.git.reflog import RefMove, chain_of, find_in_chain, parse_reflog, read_end
 from pitstop.trees import entries_in, remove_tree
 
 MOST_CHANGED_PATHS = 10_000
@@ -133,6 +133,22 @@ class BareRepository:
         content = await in_thread(partial(read_end, self.folder / "logs" / ref))
         return chain_of(parse_reflog(content), known, current)
 
+    async def find_move(self, ref: str, words: Collection[str]) -> RefMove | None:
+        """The newest move of a ref with all these words in its message; None if its reflog has none.
+
+        A move that was logged but never happened, because of a crash, does not count.
+        """
+        self._check(ref)
+        found = await ask_git(self.folder, "rev-parse", "--verify", "--quiet", ref)
+        content = await in_thread(partial(read_end, self.folder / "logs" / ref))
+        return find_in_chain(parse_reflog(content), found.output.decode().strip(), words)
+
+    async def logged_words(self, ref: str) -> frozenset[str]:
+        """All words in the messages of a ref's reflog, as far back as that is read."""
+        self._check(ref)
+        content = await in_thread(partial(read_end, self.folder / "logs" / ref))
+        return frozenset(word for move in parse_reflog(content) for word in move.message.split())
+
     async def resolve(self, name: str) -> str:
         """The commit that a branch, a tag or the beginning of a commit's name means; `UnknownRef`.
 
@@ -151,18 +167,18 @@ class BareRepository:
 
     async def is_ancestor(self, old: str, new: str) -> bool:
         """Whether a commit is another one or in its history."""
-        self._check_commits(old, new)
+        self.check_commits(old, new)
         return (await ask_git(self.folder, "merge-base", "--is-ancestor", old, new)).code == 0
 
     async def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor; None if the histories are unrelated."""
-        self._check_commits(one, other)
+        self.check_commits(one, other)
         outcome = await ask_git(self.folder, "merge-base", one, other)
         return outcome.output.decode().strip() or None
 
     async def changed_paths(self, old: str, new: str) -> ChangedPaths:
         """The paths that differ, up to a limit; zeros stand for an empty commit. A renamed file is two paths."""
-        self._check_commits(old, new)
+        self.check_commits(old, new)
         trees = (EMPTY_TREE if sha == ZEROS else sha for sha in (old, new))
         words = ("diff-tree", "-r", "--name-only", "-z", "--no-renames", *trees)
         outcome = await ask_git(self.folder, *words, codes=(0,), limit_bytes=MOST_CHANGED_BYTES)
@@ -170,16 +186,16 @@ class BareRepository:
         is_cut = outcome.is_cut or len(paths) > MOST_CHANGED_PATHS
         return ChangedPaths(tuple(paths[:MOST_CHANGED_PATHS]), is_cut)
 
-    def _check(self, ref: str, *commits: str) -> None:
-        if not is_ref_name(ref):
-            raise UnknownRef(self.name, ref)
-        self._check_commits(*commits)
-
-    def _check_commits(self, *commits: str) -> None:
-        """What is not the full name of a commit could be an option of git."""
+    def check_commits(self, *commits: str) -> None:
+        """Raise `UnknownRef` for what is not a full sha: it could be an option of git."""
         for commit in commits:
             if not is_full_sha(commit):
                 raise UnknownRef(self.name, commit)
+
+    def _check(self, ref: str, *commits: str) -> None:
+        if not is_ref_name(ref):
+            raise UnknownRef(self.name, ref)
+        self.check_commits(*commits)
 
     async def _raise_if_moved(self, *expected: tuple[str, str]) -> None:
         """Git says in many ways that a ref is not where it was expected: this asks where it is."""

@@ -17,6 +17,9 @@ MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 MOST_COMPLAINT_BYTES = 64 * 1024
 MOST_NAME_CHARACTERS = 200
 
+# Flaws of old commits that do no harm: well-known repositories have them, and could not be pushed otherwise
+IGNORED_FLAWS = ("badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode")
+
 Settings = Iterable[tuple[str, str]]
 
 # `core.alternateRefsCommand` must stay unset: git would pass an empty command to the shell. No push can set it.

@@ -10,20 +10,23 @@ from pitstop.errors import (
     BadRequest,
     CommandRefused,
     FileChanged,
-    MergeConflict,
     NothingToMerge,
     RefMoved,
     UnknownPath,
     UnknownRef,
 )
-from pitstop.git.bare import BareRepository
+from pitstop.git.bare import BareRepository, candidates_of
 from pitstop.git.commands import ask_git, run_git
+from pitstop.git.incoming import commit_tree
+from pitstop.git.merged_trees import Sides, clean_tree
 from pitstop.git.names import BRANCHES, MOST_PATH_CHARACTERS, ZEROS, is_branch_name, is_writable_path
+from pitstop.git.raw_commits import RawCommit, read_commits
+from pitstop.git.rebasing import rebase
 
 MOST_TRIES = 5
 REGULAR, EXECUTABLE, FOLDER, SUBMODULE = "100644", "100755", "040000", "160000"
 
-Method = Literal["merge", "squash"]
+Method = Literal["merge", "squash", "rebase"]
 
 
 class MergeResult(Struct, frozen=True):
@@ -32,6 +35,29 @@ class MergeResult(Struct, frozen=True):
     sha: str
     base_old: str
     is_fast_forward: bool
+
+
+class _Merging(Struct, frozen=True):
+    """How a merge is made, wherever its target is by then."""
+
+    repository: BareRepository
+    sides: Sides
+    method: Method
+    message: str
+    who: str
+
+    async def commit(self, start: str | None, base: RawCommit, merged: RawCommit) -> str:
+        """The commit that the target moves to: `base` if nothing is to be merged, for they part at `start`."""
+        if start == merged.sha:
+            return base.sha
+        if self.method == "rebase" and start is not None:
+            return await rebase(self.repository, merged.sha, base, self.who, self.sides)
+        is_fast_forward = start == base.sha
+        tree = merged.tree if is_fast_forward else await clean_tree(self.repository, base.sha, merged.sha, self.sides)
+        if self.method == "squash" and tree == base.tree:
+            return base.sha
+        parents = (base.sha, merged.sha) if self.method == "merge" else (base.sha,)
+        return await commit_tree(self.repository, tree, parents, self.message, self.who)
 
 
 class _File(Struct, frozen=True):
@@ -52,30 +78,28 @@ async def merge(
     expect: str | None = None,
     reason: str = "",
 ) -> MergeResult:
-    """Merge a branch, tag or commit into a branch, always with a commit; `reason` goes into the reflog.
+    """Merge a branch, tag or commit into a branch; a rebase makes no merge commit. `reason` goes into the reflog.
 
     Raises `UnknownRef`, `NothingToMerge`, `MergeConflict`, and `RefMoved` when the source is not at `expect`.
     """
-    merged = await repository.resolve(source)
-    if expect is not None and merged != expect:
-        raise RefMoved(source, expect, merged)
+    merged, base = await _ends_of(repository, source, target)
+    if expect is not None and merged.sha != expect:
+        raise RefMoved(source, expect, merged.sha)
     text = message.strip() or f"Merge branch '{source}' into {target}"
+    merging = _Merging(repository, Sides(source, target), method, text, who)
     for tries_left in reversed(range(MOST_TRIES)):
-        base = await _head_of(repository, target)
-        if base is None:
-            raise UnknownRef(repository.name, target)
-        tree = await _merged_tree(repository, base, merged, source, target)
-        if method == "squash" and tree == await _tree_of(repository, base):
+        start = await repository.merge_base(base.sha, merged.sha)
+        sha = await merging.commit(start, base, merged)
+        if sha == base.sha:
             raise NothingToMerge(source, target)
-        is_fast_forward = await repository.is_ancestor(base, merged)
-        sha = await _commit(repository, tree, (base, merged) if method == "merge" else (base,), text, who)
         try:
-            await repository.move(BRANCHES + target, sha, base, who=who, message=f"pitstop: merge {reason}")
+            await repository.move(BRANCHES + target, sha, base.sha, who=who, message=f"pitstop: merge {reason}")
         except RefMoved:
             if not tries_left:
                 raise
+            merged, base = await _ends_of(repository, merged.sha, target)
             continue
-        return MergeResult(sha, base, is_fast_forward)
+        return MergeResult(sha, base.sha, start == base.sha)
     raise AssertionError("the last try returns or raises")
 
 
@@ -111,7 +135,7 @@ async def write_file(
         if head is not None and tree == await _tree_of(repository, head):
             return head
         text = message.strip() or f"{verb.capitalize()} {path}"
-        sha = await _commit(repository, tree, () if head is None else (head,), text, who)
+        sha = await commit_tree(repository, tree, () if head is None else (head,), text, who)
         try:
             await repository.move(BRANCHES + branch, sha, head or ZEROS, who=who, message=f"pitstop: {verb} {path}")
         except RefMoved:
@@ -128,6 +152,17 @@ def _check_expected(branch: str, path: str, expect: str | None, found: _File | N
         raise FileChanged(branch, path, sha)
 
 
+async def _ends_of(repository: BareRepository, source: str, target: str) -> tuple[RawCommit, RawCommit]:
+    """The commits of the source and of the target branch. Raises `UnknownRef`."""
+    if not is_branch_name(target):
+        raise UnknownRef(repository.name, target)
+    *sources, base = await read_commits(repository.folder, [*candidates_of(source), BRANCHES + target])
+    merged = next(filter(None, sources), None)
+    if merged is None or base is None:
+        raise UnknownRef(repository.name, source if merged is None else target)
+    return merged, base
+
+
 async def _head_of(repository: BareRepository, branch: str) -> str | None:
     """The commit of a branch; None if it does not exist. Raises `UnknownRef` for a name that no branch can have."""
     if not is_branch_name(branch):
@@ -138,25 +173,6 @@ async def _head_of(repository: BareRepository, branch: str) -> str | None:
 
 async def _tree_of(repository: BareRepository, commit: str) -> str:
     return (await run_git(repository.folder, "rev-parse", f"{commit}^{{tree}}")).decode().strip()
-
-
-async def _commit(repository: BareRepository, tree: str, parents: tuple[str, ...], message: str, who: str) -> str:
-    words = [word for parent in parents for word in ("-p", parent)]
-    text = f"{message}\n".replace("\0", "").encode(errors="replace")
-    stored = await run_git(repository.folder, "commit-tree", tree, *words, "-F", "-", input=text, who=who)
-    return stored.decode().strip()
-
-
-async def _merged_tree(repository: BareRepository, base: str, merged: str, source: str, target: str) -> str:
-    if await repository.is_ancestor(merged, base):
-        raise NothingToMerge(source, target)
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages", base, merged)
-    outcome = await ask_git(repository.folder, *words)
-    tree, *names = outcome.output.decode(errors="replace").split("\0")
-    if outcome.code == 1:
-        conflicting = names[: names.index("")]  # the messages follow behind an empty name
-        raise MergeConflict(source, target, dict.fromkeys(conflicting))
-    return tree
 
 
 async def _changed_tree(

@@ -6,6 +6,7 @@ ZEROS = "0" * 40  # how git writes that a ref does not exist
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it, whether or not it is stored
 BRANCHES = "refs/heads/"
 TAGS = "refs/tags/"
+HIDDEN = "refs/pitstop/"  # refs of Pitstop itself, which no git client sees
 MOST_PATH_CHARACTERS = 1000
 
 _FORBIDDEN_IN_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -60,14 +60,27 @@ def chain_of(moves: Iterable[RefMove], known: str | None, current: str) -> list[
 
     Entries of moves that never happened, because of a crash, are passed over.
     """
-    start, wanted = known or ZEROS, current
-    if start == wanted:
+    start = known or ZEROS
+    if start == current:
         return []
     chain: list[RefMove] = []
+    for move in _backwards(moves, current):
+        chain.append(move)
+        if move.old == start:
+            return chain[::-1]
+    return [RefMove(old=start, new=current, who="", message="", at=0)]
+
+
+def find_in_chain(moves: Iterable[RefMove], current: str, words: Collection[str]) -> RefMove | None:
+    """The newest of the moves that led to a commit with all these words in its message."""
+    wanted = set(words)
+    return next((move for move in _backwards(moves, current) if wanted <= set(move.message.split())), None)
+
+
+def _backwards(moves: Iterable[RefMove], current: str) -> Iterator[RefMove]:
+    """The moves that led to a commit, newest first, without those that never happened."""
+    wanted = current
     for move in reversed(list(moves)):
         if move.new == wanted and move.old != move.new:
-            chain.append(move)
+            yield move
             wanted = move.old
-            if wanted == start:
-                return chain[::-1]
-    return [RefMove(old=start, new=current, who="", message="", at=0)]

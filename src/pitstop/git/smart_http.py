@@ -9,7 +9,8 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 
 from pitstop.errors import Unknown
-from pitstop.git.commands import git_environment, git_name, identity_of
+from pitstop.git.commands import IGNORED_FLAWS, git_environment, git_name, identity_of
+from pitstop.git.names import HIDDEN
 
 Service = Literal["git-upload-pack", "git-receive-pack"]
 UPLOAD_PACK: Service = "git-upload-pack"
@@ -19,8 +20,6 @@ ADVERTISEMENT = "/info/refs"
 _TEXT = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-cache")]
 _PROTOCOL = re.compile(r"[A-Za-z0-9=:._-]{1,200}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# Flaws of old commits that do no harm: well-known repositories have them, and could not be pushed otherwise
-_FLAWS = ("badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode")
 
 
 class GitRequest(Struct, frozen=True, kw_only=True):
@@ -112,9 +111,10 @@ def _settings_for(request: GitRequest, most_push_bytes: int) -> list[tuple[str, 
         ("receive.denyDeleteCurrent", "refuse"),
         ("receive.fsckObjects", "true"),
         ("receive.maxInputSize", str(most_push_bytes)),
+        ("transfer.hideRefs", HIDDEN.removesuffix("/")),
         ("uploadpack.allowAnySHA1InWant", "false"),
         ("uploadpack.allowFilter", "true"),
-        *((f"receive.fsck.{flaw}", "ignore") for flaw in _FLAWS),
+        *((f"receive.fsck.{flaw}", "ignore") for flaw in IGNORED_FLAWS),
         *(("receive.hideRefs", ref) for ref in hidden),
     ]
 
