@@ -72,7 +72,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{run: x, on_failure: nxt}", 22, "`on_failure`: must be `next`", "did you mean `next`?"),
         ("{run: x, on_success: merge}", 22, "`on_success`: `merge` needs the name of a branch", None),
         ("{run: x, on_failure: 'merge:main'}", 22, "`on_failure`: `merge:main` is possible only", None),
-        ("{run: x, on_failure: card:7}", 22, "`on_failure`: `card:7` is not supported", None),
+        ("{run: x, on_failure: 'card:'}", 22, "`on_failure`: `card` needs a title", None),
         ("{run: x, on_failure: fix}", 22, "`on_failure`: `fix` is not supported: Pitstop has no fix loop", None),
         ("{run: x, id: two words}", 14, "`id`: an id consists of letters, digits", None),
         ("{run: x, id: 2}", 14, "`id` must be text, not `2`", "put it in quotes"),

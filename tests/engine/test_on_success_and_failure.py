@@ -36,3 +36,34 @@ async def test_nobody_is_waited_for_where_nobody_debugs() -> None:
     outcome, _ = await run_flow(flow(leaf("a", on_success="pause")))
 
     assert outcome.status is Status.PASSED
+
+
+async def test_what_follows_a_failure_runs_and_the_failure_still_counts() -> None:
+    plan = flow(leaf("a", fails()), leaf("a!card", follows_failure=True), leaf("b"))
+    outcome, bench = await run_flow(plan)
+    assert outcome.status is Status.FAILED
+    assert bench.ran == ["a", "a!card"]
+
+
+async def test_a_failure_that_is_passed_by_is_followed_too() -> None:
+    plan = flow(leaf("a", fails(), continue_on_error=True), leaf("a!card", follows_failure=True), leaf("b"))
+    outcome, bench = await run_flow(plan)
+    assert outcome.status is Status.PASSED
+    assert bench.ran == ["a", "a!card", "b"]
+
+
+async def test_a_failure_still_counts_when_what_follows_it_fails_or_is_gone_back_to() -> None:
+    plan = flow(leaf("a", fails()), leaf("a!card", fails(), follows_failure=True), leaf("b"))
+    async with debugging(plan, {}, Session()) as run:
+        await run.session.continue_(await run.stop())
+        stop = await run.stop()
+        assert at(stop) == "error a!card"
+        await run.session.step_back(stop)
+        stop = await run.stop()
+        assert at(stop) == "before a!card"
+        await run.session.continue_(stop)
+        await run.session.continue_(await run.stop())
+        outcome = await run.end()
+    assert outcome.status is Status.FAILED
+    assert outcome.error is not None
+    assert outcome.error.origin == "a"

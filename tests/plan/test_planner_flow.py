@@ -285,9 +285,22 @@ def test_a_merge_after_a_step_is_a_step_of_its_own_behind_it() -> None:
     assert (made.steps["a"].on_success, merge.effects) == ("next", "external")
 
 
+def test_a_card_after_a_failure_is_a_step_right_behind_it() -> None:
+    made = plan(
+        "steps: [{id: a, run: x, on_failure: 'card:Repair it', on_success: 'merge:main'}, "
+        "{id: b, run: y, on_failure: 'trigger:shop-3'}]"
+    )
+    assert list(made.steps) == ["a", "a!card-failed", "a!merge", "b", "b!trigger-failed"]
+    card, trigger = made.steps["a!card-failed"], made.steps["b!trigger-failed"]
+    assert (card.config["title"], trigger.config, card.follows_failure) == ("Repair it", {"start": "shop-3"}, True)
+    assert (made.steps["a"].on_failure, made.steps["a"].is_log_read) == ("stop", True)
+
+
 @pytest.mark.parametrize(
     ("step", "message"),
     [
+        ("{run: x, on_failure: 'card:Repair it'}", "`on_failure: card:Repair it` needs an `id` for the step"),
+        ("{parallel: [{id: a, run: x, on_failure: 'card:m'}, {run: y}]}", "is not possible directly in `parallel`"),
         ("{run: x, on_success: 'merge:main'}", "`on_success: merge:main` needs an `id` for the step"),
         ("{parallel: [{id: a, run: x, on_success: 'merge:m'}, {run: y}]}", "is not possible directly in `parallel`"),
     ],

@@ -26,9 +26,11 @@ _ID = re.compile(ID_PATTERN)
 _ID_SCHEMA = {"type": "string", "pattern": ID_PATTERN, "maxLength": NAME_CHARACTERS}
 _ACTIONS = ("next", "stop", "pause")
 _LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have it until then
-    "card": ("board with cards", "update it in a separate step, such as an `http` request"),
     "fix": ("fix loop", "debug the failure with `pitstop run --debug-on-error`"),
 }
+
+
+CARD_ACTIONS = ("card", "trigger")
 
 
 def _check_id(written: str) -> str:
@@ -44,8 +46,15 @@ def _check_length(written: str) -> str:
 
 
 def _check_action(written: str) -> str:
+    action, colon, rest = written.partition(":")
+    if action in CARD_ACTIONS:
+        example = "card:Fix the build" if action == "card" else "trigger:shop-3"
+        if not colon or not rest.strip() or "${{" in rest:
+            what = "title for the card" if action == "card" else "card that it starts"
+            raise ValueError(f"`{action}` needs a {what}, such as `{example}`")
+        return written
     if written not in _ACTIONS:
-        told = "must be `next`, `stop` or `pause`"
+        told = "must be `next`, `stop`, `pause`, `card:TITLE` or `trigger:CARD`"
         if written.startswith("merge"):
             told = f"`{written}` is possible only for `on_success`"
         later = _LATER_ACTIONS.get(written.partition(":")[0])
@@ -108,11 +117,16 @@ STEPS_FORMAT = "steps"  # the schema has its definition of steps wherever this f
 Steps = Annotated[tuple[Any, ...], WithJsonSchema({"type": "array", "format": STEPS_FORMAT})]
 Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema(_ID_SCHEMA)]
 Name = Annotated[str, AfterValidator(_check_length), WithJsonSchema({"type": "string", "maxLength": NAME_CHARACTERS})]
-Action = Annotated[str, AfterValidator(_check_action), WithJsonSchema({"enum": list(_ACTIONS)})]
+_CARD_ACTION = {"type": "string", "pattern": "^(card|trigger):.*[^ ].*$"}
+Action = Annotated[
+    str, AfterValidator(_check_action), WithJsonSchema({"anyOf": [{"enum": list(_ACTIONS)}, _CARD_ACTION]})
+]
 SuccessAction = Annotated[
     str,
     AfterValidator(_check_success),
-    WithJsonSchema({"anyOf": [{"enum": list(_ACTIONS)}, {"type": "string", "pattern": "^merge:.*[^ ].*$"}]}),
+    WithJsonSchema(
+        {"anyOf": [{"enum": list(_ACTIONS)}, {"type": "string", "pattern": "^(merge|card|trigger):.*[^ ].*$"}]}
+    ),
 ]
 Secrets = Annotated[
     list[Annotated[str, AfterValidator(_check_secret), WithJsonSchema({"type": "string", "pattern": SECRET_PATTERN})]],
@@ -165,13 +179,15 @@ class StepForm(Form):
     on_success: SuccessAction = Field(
         "next",
         description="What to do if the step passes: `next`, `stop` (omit the steps after it in the same list), "
-        "`pause` if the run is on a server or being debugged, or `merge:BRANCH`, which merges the run's branch into "
-        "another one in a step of its own, `ID!merge`.",
+        "`pause` if the run is on a server or being debugged, `merge:BRANCH`, which merges the run's branch into "
+        "another one, `card:TITLE`, which makes a card, or `trigger:CARD`, which starts one. The last three are steps "
+        "of their own, such as `ID!merge`.",
     )
     on_failure: Action = Field(
         "stop",
-        description="What to do if the step fails: `next` (like `continue_on_error`), `stop`, or `pause` if the run "
-        "is on a server or being debugged.",
+        description="What to do if the step fails: `next` (like `continue_on_error`), `stop`, `pause` if the run "
+        "is on a server or being debugged, `card:TITLE`, which makes a card with the failure, or `trigger:CARD`, which "
+        "starts a card; the run then stops as with `stop`.",
     )
     on_interrupt: OnInterrupt = Field(
         "repeat",

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from pitstop.plan.plan import Step
 
 CONTEXT_VARIABLE = "PITSTOP_CONTEXT"
+CARD_ACTION = "card:"  # in `on_failure`: the card that it makes has the log
 READING_KIND = "agent"  # steps of this kind read the logs of the steps before them without naming them
 
 _LOG = r"""(?xa) (?<! [\w)\]."$] ) \. (?: steps | "steps" | \[ \s* "steps" \s* \] ) \s*
@@ -20,7 +21,9 @@ _LOG = r"""(?xa) (?<! [\w)\]."$] ) \. (?: steps | "steps" | \[ \s* "steps" \s* \
 
 def with_log_readers(root: Step, texts: Iterable[str], env: Mapping[str, object]) -> Step:
     """The step, with every step under it marked whose log is read. `texts` are the files of the flow, `env` its own."""
-    if not any("log" in text or CONTEXT_VARIABLE in text or READING_KIND in text for text in texts):
+    if not any(
+        "log" in text or CONTEXT_VARIABLE in text or READING_KIND in text or CARD_ACTION in text for text in texts
+    ):
         return root
     written = [*_texts_in(env)]
     fills_context = False

@@ -44,6 +44,7 @@ class Step(Struct, frozen=True, eq=False, omit_defaults=True):
     source: Source | None = None
     is_cleanup: bool = False
     is_injected: bool = False
+    follows_failure: bool = False  # what is done when the step before it has failed; that failure still counts
     is_templated: bool = False  # computed
     is_log_read: bool = False  # by an expression, as `.steps.<id>.log`
     fills_context: bool = False  # its commands get the logs of earlier steps as files, as all steps of the flow do

@@ -66,6 +66,11 @@ def _without_source(step: Step, file: str) -> Step:
     return replace(step, source=None, children=children, cleanup=cleanup)
 
 
+def is_own_step(action: str) -> bool:
+    """Whether what is to be done after a step is a step of its own."""
+    return action.partition(":")[0] in ("merge", "card", "trigger")
+
+
 def call_mistakes(
     calls: Iterable[StepSpec], file: str, text: str, load_flow: LoadFlow, limits: Limits = DEFAULTS
 ) -> tuple[Mistake, ...]:
@@ -166,6 +171,19 @@ class _Around(Struct, frozen=True):
         return replace(self, secrets=tuple(dict.fromkeys((*self.secrets, *names)))) if names else self
 
 
+def card_step(path: str, action: str, target: str, step: str) -> Step:
+    """A step that Pitstop adds to a plan, to make a card that tells of another step, or to start a card."""
+    name = path.rpartition(".")[2]
+    if action == "trigger":
+        config, title = {"start": target}, f"start card {target}"
+    else:
+        known = f".steps[{json.dumps(step)}]"
+        error, log = f"${{{{ {known}.error.message // {known}.status }}}}", f'${{{{ {known}.log // "" }}}}'
+        description = f"Step {step} of run ${{{{ .run.id }}}}: {error}\n\n{log}"
+        config, title = {"title": target, "description": description}, f"make a card: {target}"
+    return Step(path, "card", config, id=name, name=title, effects="external")
+
+
 def merge_step(path: str, branch: str) -> Step:
     """A step that Pitstop adds to a plan, to merge the branch of the run into another one."""
     name = path.rpartition(".")[2]
@@ -199,16 +217,28 @@ class _Planning:
 
     def _actions(self, spec: StepSpec, step: Step) -> Steps:
         """What follows from a step that passes, as steps of their own behind it."""
-        action, _, branch = spec.on_success.partition(":")
-        if action != "merge":
-            return ()
+        found = [
+            self._action(spec, step, "on_failure", spec.on_failure),
+            self._action(spec, step, "on_success", spec.on_success),
+        ]
+        return tuple(each for each in found if each is not None)
+
+    def _action(self, spec: StepSpec, step: Step, key: str, written: str) -> Step | None:
+        """What follows from a step that fails or passes. What follows from a failure comes right behind it."""
+        action, _, target = written.partition(":")
+        if not is_own_step(written):
+            return None
         if spec.id is None:
-            message = f"`on_success: {spec.on_success}` needs an `id` for the step"
-            self._tell(spec.source, message, spec.position_of("on_success"))
-        path = f"{step.path}!merge"
+            self._tell(spec.source, f"`{key}: {written}` needs an `id` for the step", spec.position_of(key))
+        path = f"{step.path}!{action}" + ("-failed" if key == "on_failure" else "")
         self._take(path, spec)
-        is_passed = f'.steps["{spec.id}"].status == "passed"'
-        return (replace(merge_step(path, branch.strip()), condition=is_passed, source=spec.source),)
+        name, target = spec.id or "", target.strip()
+        made = merge_step(path, target) if action == "merge" else card_step(path, action, target, name)
+        status = f".steps[{json.dumps(name)}].status"
+        if key == "on_success":
+            return replace(made, condition=f'{status} == "passed"', source=spec.source)
+        has_failed = f'{status} == "failed" or {status} == "timed_out"'
+        return replace(made, condition=has_failed, source=spec.source, follows_failure=True)
 
     def cleanup(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
         return self.steps(specs, parent, replace(around, is_cleanup=True), "cleanup-")
@@ -254,8 +284,8 @@ class _Planning:
                 effects=spec.effects,
                 requires=spec.requires,
                 workspace=spec.workspace,
-                on_success="next" if spec.on_success.startswith("merge:") else spec.on_success,
-                on_failure=spec.on_failure,
+                on_success="next" if is_own_step(spec.on_success) else spec.on_success,
+                on_failure="stop" if is_own_step(spec.on_failure) else spec.on_failure,
                 on_interrupt=spec.on_interrupt,
                 snapshot=bool(spec.snapshot),
                 source=spec.source,
@@ -270,11 +300,10 @@ class _Planning:
         if parent.kind not in ("parallel", "background"):
             return
         for spec in children:
-            if spec.on_success.startswith("merge:"):
-                message = (
-                    f"`on_success: {spec.on_success}` is not possible directly in `{parent.kind}`: wrap it in `steps`"
-                )
-                self._tell(spec.source, message, spec.position_of("on_success"))
+            for key, written in (("on_success", spec.on_success), ("on_failure", spec.on_failure)):
+                if is_own_step(written):
+                    message = f"`{key}: {written}` is not possible directly in `{parent.kind}`: wrap it in `steps`"
+                    self._tell(spec.source, message, spec.position_of(key))
 
     def _take(self, path: str, spec: StepSpec) -> None:
         """Keep the path for this step. The plan ends here when it has become too large."""

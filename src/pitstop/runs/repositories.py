@@ -1,14 +1,14 @@
 """What a run needs of the repositories on a server: the flow at a commit, and its files."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
 from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.runs.file_texts import ReadFile
 from pitstop.runs.run_info import CommitInfo
+from pitstop.steps.workplace import Workshop
 from pitstop.store.port import RunRecord
 
 
@@ -30,18 +30,22 @@ class RepositoryFlow(Struct, frozen=True, kw_only=True):
 class Repositories(Protocol):
     """The repositories whose flows can be started."""
 
-    async def flow(self, repo: str, name: str, ref: str | None, sha: str | None) -> RepositoryFlow:
+    async def flow(
+        self, repo: str, name: str, ref: str | None, sha: str | None, text: str | None = None
+    ) -> RepositoryFlow:
         """The flow at the commit `sha` of a branch or tag, or at what `ref` names, or on the default branch.
 
-        UnknownRepo, RepoNotReady, UnknownRef, UnknownFlow.
+        With a `text`, that is the flow, and it may call those of the commit. UnknownRepo, RepoNotReady, UnknownRef,
+        UnknownFlow.
         """
         ...
 
-    async def merge(self, record: RunRecord, into: str, message: str) -> Mapping[str, Any]:
-        """Merge the commit of a run into a branch: what the step shows of it. CommandRefused, Unknown, GitProblem.
+    async def commit(self, repo: str, sha: str, ref: str | None) -> CommitInfo:
+        """A commit of a branch or tag. UnknownRepo, RepoNotReady, UnknownRef."""
+        ...
 
-        The branch of the run must not have moved since. What has been merged already is merged.
-        """
+    def workshop_of(self, record: RunRecord) -> Workshop:
+        """What the steps of a run can do with its repository."""
         ...
 
     async def check_out(self, repo: str, sha: str, files: WorkspaceFiles) -> None:

@@ -66,6 +66,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     repo: str | None = None  # the repository on the server, if it is of one
     ref: str | None = None  # its branch or tag there
     started_by: str | None = None  # the user, or what else started it
+    card: str | None = None  # the card whose work it does, or that it judges
 
 
 class RunQuery(Struct, frozen=True, kw_only=True):

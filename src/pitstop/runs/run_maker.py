@@ -29,7 +29,7 @@ from pitstop.runs.run_request import DebugRequest, RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in, with_logs
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
-from pitstop.steps.workplace import BringFiles, Merging
+from pitstop.steps.workplace import BringFiles, Workshop
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
@@ -53,7 +53,7 @@ class PreparedRun(Struct, frozen=True):
     plan: Plan
     values: dict[str, Any]
     bring_files: BringFiles | None = None
-    merging: Merging | None = None
+    workshop: Workshop | None = None
 
 
 class RunMaker:
@@ -92,20 +92,29 @@ class RunMaker:
 
     async def _prepare_in_repo(self, request: RunRequest, repo: str) -> PreparedRun:
         """A run of a flow of a repository on this server."""
-        found = await self.flow_of_repo(repo, request.flow, request.ref, request.commit)
-        request = replace(request, ref=found.ref, commit=found.commit.sha)
-        make_plan = self._plan_at(found)
-        return await self._prepare(request, found.address, make_plan, request.from_run, found.commit)
+        if request.flow_commit is None:
+            found = await self.flow_of_repo(repo, request.flow, request.ref, request.commit, request.text)
+            commit = found.commit
+            request = replace(request, ref=found.ref, commit=commit.sha)
+        else:
+            found = await self.flow_of_repo(repo, request.flow, None, request.flow_commit)
+            commit = await self._in_repositories(repo).commit(repo, request.commit or request.flow_commit, request.ref)
+        return await self._prepare(request, found.address, self._plan_at(found), request.from_run, commit)
 
     @property
     def has_repositories(self) -> bool:
         return self._repositories is not None
 
-    async def flow_of_repo(self, repo: str, flow: str, ref: str | None, sha: str | None = None) -> RepositoryFlow:
+    async def flow_of_repo(
+        self, repo: str, flow: str, ref: str | None, sha: str | None = None, text: str | None = None
+    ) -> RepositoryFlow:
         """What Repositories finds and raises; UnknownRepo where there are none."""
+        return await self._in_repositories(repo).flow(repo, flow, ref, sha, text)
+
+    def _in_repositories(self, repo: str) -> Repositories:
         if self._repositories is None:
             raise UnknownRepo(repo)
-        return await self._repositories.flow(repo, flow, ref, sha)
+        return self._repositories
 
     def _plan_at(self, found: RepositoryFlow) -> MakePlan:
         return lambda inputs: self._files.plan_at(found.path, inputs, found.read)
@@ -175,7 +184,7 @@ class RunMaker:
         past = await self._events_of(record.from_run) if request.only is not None and record.from_run else []
         past = await with_logs(planned.plan, past, self._store, record.from_run)
         plan, values = self._plan_and_values(planned, request, record.id, past)
-        return PreparedRun(record, (), request, planned, plan, values, self._bringing(request), self._merging(record))
+        return PreparedRun(record, (), request, planned, plan, values, self._bringing(request), self._workshop(record))
 
     async def _prepare(
         self,
@@ -224,7 +233,7 @@ class RunMaker:
             concurrency=await self._group_of(planned, file, values),
         )
         return PreparedRun(
-            record, events, request, planned, plan, values, self._bringing(request), self._merging(record)
+            record, events, request, planned, plan, values, self._bringing(request), self._workshop(record)
         )
 
     async def _group_of(self, planned: PlannedFlow, file: str, values: Mapping[str, Any]) -> str | None:
@@ -239,10 +248,10 @@ class RunMaker:
             await evaluator.close()
         return f"{file}: {group}"[:LONGEST_GROUP]
 
-    def _merging(self, record: RunRecord) -> Merging | None:
+    def _workshop(self, record: RunRecord) -> Workshop | None:
         if record.repo is None or self._repositories is None:
             return None
-        return partial(self._repositories.merge, record)
+        return self._repositories.workshop_of(record)
 
     def _bringing(self, request: RunRequest) -> BringFiles | None:
         """What fills the workspaces of a run that works on a commit."""

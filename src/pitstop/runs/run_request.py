@@ -91,7 +91,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     With `files_run`, a run in a fresh workspace begins with the files that this run had at its event `files_event`,
     where a snapshot was taken.
 
-    With `repo`, the flow is one of that repository on the server, at the `commit`, or at the branch or tag `ref`.
+    With `repo`, the flow is one of that repository on the server, at the `commit`, or at the branch or tag `ref`; with
+    `text` as well, it works on that commit. `flow_commit` is the commit that the flow is read at, if it is another.
     `trigger` is what started the run, for its expressions, and `by` is who did, in a few words.
     """
 
@@ -108,6 +109,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     files_event: int | None = None
     repo: str | None = None
     ref: str | None = None
+    flow_commit: str | None = None
     trigger: Mapping[str, Any] | None = None
     by: str = ""
     debug: DebugRequest | None = None

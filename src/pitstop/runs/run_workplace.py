@@ -64,7 +64,7 @@ class RunWorkplace:
                 stored_output=self._kept.output_sizes,
                 stored_log=self._kept.output_end,
                 bring_files=None if request.repo is None else prepared.bring_files,
-                merging=prepared.merging,
+                workshop=prepared.workshop,
             )
         )
         if self._is_new:

@@ -83,6 +83,7 @@ def tell_run(record: RunRecord, **more: Any) -> RunInfo:
     had_session = record.status in ENDED and record.request.get("debug") is not None
     shown["session"] = "ended" if had_session else "none"
     shown["inputs"] = record.request.get("inputs", {})
+    shown["card"] = ((record.request.get("trigger") or {}).get("card") or {}).get("id")
     return RunInfo(**{**shown, "failures": failures_in(record), "commit": commit_of(record.request), **more})
 
 

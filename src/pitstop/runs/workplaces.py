@@ -14,7 +14,7 @@ from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import ArtifactScan
 from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.step_logs import StoredLog
-from pitstop.steps.workplace import BringFiles, MaskedStream, Merging, OnOutput, Settle, StoredOutput, Workplace
+from pitstop.steps.workplace import BringFiles, MaskedStream, OnOutput, Settle, StoredOutput, Workplace, Workshop
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
@@ -86,7 +86,7 @@ def workplace_in(
     stored_output: StoredOutput | None = None,
     stored_log: StoredLog | None = None,
     bring_files: BringFiles | None = None,
-    merging: Merging | None = None,
+    workshop: Workshop | None = None,
 ) -> KillableWorkplace:
     """What the steps of a run work with in a workspace, with its secrets kept out of sight."""
     masker = new_masker(secrets) if secrets else None
@@ -106,7 +106,7 @@ def workplace_in(
         stored_output=stored_output,
         stored_log=stored_log,
         bring_files=bring_files,
-        merging=merging,
+        workshop=workshop,
     )
 
 

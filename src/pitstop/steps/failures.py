@@ -177,3 +177,19 @@ class MergeFailed(StepFailure):
         super().__init__(reason)
         self.into = into
         self.files = tuple(files)
+
+
+class CardFailed(StepFailure):
+    """A card could not be made or started."""
+
+    code = "step.card_failed"
+
+
+class CommitFailed(StepFailure):
+    """The changes of the run could not be committed; `files` are those that stand in the way."""
+
+    code = "step.commit_failed"
+
+    def __init__(self, reason: str, files: Iterable[str] = ()) -> None:
+        super().__init__(reason)
+        self.files = tuple(files)

@@ -36,10 +36,10 @@ class MergeStep:
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace = self._workplace
         given = read_config(self.name, MergeConfig, config, workplace.mask)
-        if workplace.merging is None:
+        if workplace.workshop is None:
             raise MergeFailed(given.into, str(NeedsServer("`merge`")))
         try:
-            merged = await workplace.merging(given.into, given.message)
+            merged = await workplace.workshop.merge(given.into, given.message)
         except (CommandRefused, Unknown, GitProblem) as error:
             raise MergeFailed(given.into, str(error), getattr(error, "files", ())) from error
         said = f"merged into {given.into}: {merged['sha']}" if merged["is_merged"] else f"{given.into} has it already"

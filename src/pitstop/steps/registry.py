@@ -26,6 +26,8 @@ BUILT_IN = {
     "approve": "pitstop.steps.approve:ApproveStep",
     "python": "pitstop.steps.python:PythonStep",
     "merge": "pitstop.steps.merge:MergeStep",
+    "card": "pitstop.steps.card:CardStep",
+    "commit": "pitstop.steps.commit:CommitStep",
     "agent": "pitstop.steps.agents.agent:AgentStep",
 }
 

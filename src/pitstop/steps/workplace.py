@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, Self
 
@@ -46,11 +46,31 @@ def default_shell() -> tuple[str, ...]:
     return BASH if has_bash else SH
 
 
-class Merging(Protocol):
-    """What merges the branch of a run on its server."""
+class Workshop(Protocol):
+    """What a run of a repository can do on its server: each raises CommandRefused, Unknown, BadRequest or GitProblem.
 
-    async def __call__(self, into: str, message: str) -> Mapping[str, Any]:
-        """Merge the run's commit into a branch: the merge's `sha` and others. CommandRefused, Unknown, GitProblem."""
+    Each may be repeated after a crash: what was done already is not done again.
+    """
+
+    @property
+    def sha(self) -> str:
+        """The commit that the workspace was filled with."""
+        ...
+
+    async def merge(self, into: str, message: str) -> Mapping[str, Any]:
+        """Merge the run's commit into a branch: the merge's `sha` and others."""
+        ...
+
+    async def commit(self, tree: str, pack: AsyncIterable[bytes], message: str) -> Mapping[str, Any]:
+        """Commit a tree to the run's branch: the commit's `sha` and others. The pack has what the tree adds."""
+        ...
+
+    async def make_card(self, title: str, description: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Make a card of the run's repository: its id as `card`. `options` are fields of its work."""
+        ...
+
+    async def start_card(self, card: str) -> Mapping[str, Any]:
+        """Start the work of a card: its id as `card`, and the `run`."""
         ...
 
 
@@ -60,8 +80,8 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     With `is_resumable` another server may resume the run, and take up the workspaces of steps that have their own.
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
     `stored_output` tells how many bytes of each stream an occurrence has stored since a time, and `stored_log` reads
-    the last of them. `bring_files` fills the workspace of a step that has its own. `merging` is there for a run of a
-    repository.
+    the last of them. `bring_files` fills the workspace of a step that has its own. `workshop` is there for a run of
+    a repository.
     """
 
     executor: Executor
@@ -81,7 +101,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     stored_output: StoredOutput | None = None
     stored_log: StoredLog | None = None
     bring_files: BringFiles | None = None
-    merging: Merging | None = None
+    workshop: Workshop | None = None
     _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
     _told: dict[str, str] = msgspec.field(default_factory=dict)  # of artifacts that are refused
     _tails: dict[str, LogTail] = msgspec.field(default_factory=dict)  # of logs that other steps read, by execution

@@ -44,6 +44,11 @@ async def _run_on(activation: Activation, frame: Frame, body: Body) -> Outcome:
     for index in range(body.index, len(body.steps)):
         body.index, step = index, body.steps[index]
         outcome = await run_step(activation, frame, body.scope, step, body.base(index), record_in_steps)
+        if step.follows_failure:  # whatever came of it, the failure before it counts
+            step = body.steps[index - 1]
+            outcome = activation.run.done[step.path]
+        elif outcome.is_failure and index + 1 < len(body.steps) and body.steps[index + 1].follows_failure:
+            continue
         if outcome.is_failure and not step.continue_on_error and step.on_failure != "next":
             return Outcome(outcome.status, error=outcome.error)
         if outcome.status is Status.PASSED and step.on_success == "stop":

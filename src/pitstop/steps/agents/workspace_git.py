@@ -7,19 +7,14 @@ from msgspec import Struct
 from pitstop.engine.executor import Command, CommandRef
 from pitstop.engine.frame import Activation
 from pitstop.steps.agents.failures import CannotCommit
+from pitstop.steps.safe_git import GIT_ENVIRONMENT, SAFE_GIT
 from pitstop.steps.workplace import Workplace
 
-# A repository may be a stranger's: nothing in its settings is to be run
-SAFE = (
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgsign=false"),
-    *("-c", "core.quotePath=false", "-c", "diff.external=", "-c", "core.pager=cat"),
-)
-_GIT = f"git {' '.join(SAFE)}"
 _BEFORE = f"""
 git rev-parse --verify HEAD
 cp -- "$(git rev-parse --git-path config)" "$CONFIG"
 git symbolic-ref -q HEAD || echo
-{_GIT} status --porcelain | head -n 20
+{SAFE_GIT} status --porcelain | head -n 20
 """
 # The settings are put back first: a filter in them would be run by `git add`, and not as the agent was, but unguarded.
 # Commits that the agent made itself are taken back, and their changes stay. The changes are collected in an index of
@@ -30,25 +25,19 @@ cmp -s -- "$CONFIG" "$config" || cp -- "$CONFIG" "$config"
 if [ -n "$REF" ]; then git symbolic-ref HEAD "$REF"; else git update-ref --no-deref HEAD "$BASE"; fi
 if [ "$(git rev-parse HEAD)" != "$BASE" ]; then git reset -q --soft "$BASE"; fi
 index=$(git rev-parse --git-path index)
-if [ -f "$index" ]; then cp -- "$index" "$INDEX"; fi
+if [ -f "$index" ]; then cp -p -- "$index" "$INDEX"; fi
 export GIT_INDEX_FILE="$INDEX"
-{_GIT} add -A
-{_GIT} diff --cached --no-renames --numstat -z "$BASE"
+{SAFE_GIT} add -A
+{SAFE_GIT} diff --cached --no-renames --numstat -z "$BASE"
 rm -f -- "$INDEX"
 """
 _COMMIT = f"""
-{_GIT} add -A
-if {_GIT} diff --cached --quiet "$BASE"; then exit 0; fi
-{_GIT} commit -q --no-verify -F -
+{SAFE_GIT} add -A
+if {SAFE_GIT} diff --cached --quiet "$BASE"; then exit 0; fi
+{SAFE_GIT} commit -q --no-verify -F -
 git rev-parse HEAD
 """
 _IDENTITY = "Pitstop"
-_ENVIRONMENT = {
-    "GIT_CONFIG_GLOBAL": "/dev/null",  # the home of the workspace is the agent's
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C.UTF-8",
-}
 _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
@@ -113,7 +102,7 @@ class WorkspaceGit:
         workplace = self._workplace
         key = workplace.next_key(self._activation)
         ref = CommandRef(workplace.workspace.id, key)
-        given = {**_ENVIRONMENT, **(env or {})}
+        given = {**GIT_ENVIRONMENT, **(env or {})}
         command = Command(key=key, script=script, env=given, stdin=stdin, inherits=False)
         said: dict[str, bytes] = {"stdout": b"", "stderr": b""}
         try:
