@@ -194,7 +194,7 @@ class PushWorld:
     async def stored(self) -> "Rows":
         store = await open_sql_store(self.database)
         try:
-            stored = stored_in(store.database)
+            stored = stored_in(store.database, store.news)
             return Rows(
                 await stored.pushes.known_refs(REPO),
                 (await stored.pushes.newest(REPO, limit=MOST_ROWS))[::-1],

@@ -28,7 +28,7 @@ NUMBERS = count(1)
 @pytest.fixture
 async def stored(database_url: str) -> AsyncIterator[Stored]:
     store = await open_sql_store(database_url)
-    yield stored_in(store.database)
+    yield stored_in(store.database, store.news)
     await store.close()
 
 
@@ -132,7 +132,7 @@ async def test_a_repository_that_was_being_deleted_is_gone_after_the_next_start(
         await bench.push_flow()
         await bench.runs()
     store = await open_sql_store(bench.settings.database)
-    await stored_in(store.database).repos.move("shop", "deleting")  # and then the server was killed
+    await stored_in(store.database, store.news).repos.move("shop", "deleting")  # and then the server was killed
     await store.close()
 
     async with bench.open():

@@ -73,7 +73,7 @@ async def schedules(database_url: str, tmp_path: Path) -> AsyncIterator[Schedule
     clock = MovedClock()
     clock.move(3600 - clock.now() % 3600 + 1)  # just after a full hour
     store = await open_sql_store(database_url)
-    yield Schedules(stored_in(store.database), tmp_path, clock)
+    yield Schedules(stored_in(store.database, store.news), tmp_path, clock)
     await store.close()
 
 

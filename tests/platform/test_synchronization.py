@@ -126,7 +126,7 @@ async def test_trigger_dedup_is_by_time_windowed_key(servers: Servers) -> None:
     async def fire(store: SqlStore, flow: str = "ci") -> str:
         key = f"push:shop:{flow}:refs/heads/main:{'1' * 40}"
         new = NewFiring(repo="shop", flow=flow, kind="push", outcome="pending", who="", subject={}, key=key, run="run")
-        return (await stored_in(store.database).firings.add_one(new)).outcome
+        return (await stored_in(store.database, store.news).firings.add_one(new)).outcome
 
     both = [servers.one, servers.two] * 4
     assert sorted(await asyncio.gather(*map(fire, both))) == ["duplicate"] * 7 + ["pending"]

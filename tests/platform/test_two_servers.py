@@ -25,6 +25,7 @@ from pitstop.settings import Settings
 from pitstop.store.port import ServerRecord
 from tests.databases import Postgres, database_of, postgres_url
 from tests.patience import wait_until
+from tests.platform.card_bench import settled
 from tests.platform.workbench import Workbench
 
 __all__ = ["postgres_url"]
@@ -188,6 +189,27 @@ async def test_the_python_client_can_use_either_server_and_both_get_the_news(pai
             pushes += event.name == PUSHED
             if pushes == 2:
                 break
+
+
+async def test_a_card_can_be_worked_on_through_either_server_and_is_refused_where_it_has_changed(pair: Pair) -> None:
+    created = await pair.client.post(f"{pair.repo}/cards", json={"title": "Do it", "work": {"run": "echo two > b"}})
+    card, read = f"/api/v1/cards/{created.json()['id']}", {"If-Match": created.headers["etag"]}
+    renamed = await pair.client.patch(card, json={"title": "Do it now"}, headers=read)
+    late = await pair.client.post(f"{card}/start", json={}, headers=read)
+    started = await pair.client.post(f"{card}/start", json={}, headers={"If-Match": renamed.headers["etag"]})
+    await settled(pair.home, created.json()["id"])
+    shown = await pair.client.get(card)
+    diff = await pair.client.get(f"{card}/diff")
+    board = await pair.client.get(f"{pair.repo}/cards")
+    done = await pair.client.post(f"{card}/approve", json={"expect": shown.json()["head_sha"]})
+
+    answers = (created, renamed, late, started, shown, diff, board, done)
+    assert [answer.status_code for answer in answers] == [201, 200, 412, 200, 200, 200, 200, 200]
+    assert (shown.headers["etag"], shown.json()["status"]) == (f'"{shown.json()["version"]}"', "in_review")
+    assert [each["path"] for each in diff.json()["files"]] == ["b"]
+    assert [column["count"] for column in board.json()["columns"]] == [0, 0, 1, 0, 0]
+    assert (await pair.home.repos.file(LOCAL, pair.home.repo, "b", "main")).text == "two\n"
+    assert not any(pair.other.settings.repos.glob(f"{pair.home.repo}*"))
 
 
 async def test_a_webhook_is_delivered_to_either_server(pair: Pair) -> None:

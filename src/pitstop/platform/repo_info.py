@@ -26,6 +26,7 @@ class RepoInfo(Struct, frozen=True, kw_only=True):
     error: str | None = None
     protected: tuple[str, ...] = ()
     disabled_flows: tuple[str, ...] = ()
+    test: str = ""
     address: str | None = None
     head: CommitEntry | None = None
     flows: int = 0
@@ -90,6 +91,7 @@ class RepoChanges(Struct, frozen=True, kw_only=True):
     remote_url: str | None = None
     protected: tuple[str, ...] | None = None
     disabled_flows: tuple[str, ...] | None = None
+    test: str | None = None
 
 
 class PushPage(Struct, frozen=True):

@@ -12,18 +12,22 @@ from pitstop.platform.lives import FiringOutcome, RepoState
 BRANCHES, TAGS = "refs/heads/", "refs/tags/"
 MOST_PROTECTED = 100
 
-Via = Literal["push", "merge", "ingest", "write", "scan"]
-TriggerKind = Literal["push", "schedule", "webhook", "manual", "card_complete"]
+Via = Literal["push", "merge", "card", "ingest", "write", "scan"]
+TriggerKind = Literal["push", "schedule", "webhook", "manual", "card", "card_complete", "trial"]
 
 _NAME = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
 _USER_IN_URL = re.compile(r"^[a-z][a-z0-9+.-]*://[^/]*@", re.IGNORECASE)
 
 
 class RepoSettings(Struct, frozen=True, kw_only=True):
-    """What an operator has set for a repository: branches that only a merge may move, and flows that start nothing."""
+    """What an operator has set for a repository: branches that only a merge may move, and flows that start nothing.
+
+    `test` is the command that tests the work of agents; empty to find one, and `none` for none.
+    """
 
     protected: tuple[str, ...] = ()
     disabled_flows: tuple[str, ...] = ()
+    test: str = ""
 
 
 class RepoRecord(Struct, frozen=True, kw_only=True):
@@ -85,6 +89,7 @@ class FiringInfo(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     run: str | None = None
     push: int | None = None
+    card: str | None = None
 
 
 class FiringRecord(FiringInfo, frozen=True, kw_only=True):

@@ -143,7 +143,8 @@ def _via(repo: RepoRecord, move: RefMove) -> Via:
     if repo.state == "creating":
         return "ingest"
     if move.message.startswith(OWN_MOVES):
-        return "merge" if move.message.startswith(f"{OWN_MOVES}merge") else "write"
+        verb = move.message.removeprefix(OWN_MOVES).partition(" ")[0]
+        return "merge" if verb == "merge" else "card" if verb == "card" else "write"
     return "push" if move.message else "scan"
 
 

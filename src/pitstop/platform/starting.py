@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from weakref import WeakValueDictionary
 
 from pitstop.errors import GitProblem, PitstopError, ServerTrouble, StoreProblem, Unavailable
 from pitstop.platform.repo_values import FiringRecord
@@ -15,17 +17,21 @@ AGAIN_SECONDS = 5.0  # after which one that could not be started is tried again
 
 _LATER = (StoreProblem, ServerTrouble, Unavailable, GitProblem)  # what may be over in a moment
 
+Complete = Callable[[FiringRecord, RunRequest], Awaitable[RunRequest]]  # adds what the firing itself does not have
+
 log = logging.getLogger(__name__)
 
 
 class Starter:
     """Starts every pending firing, also those that a crash has left."""
 
-    def __init__(self, firings: StoredFirings, runs: ServerRuns, home: str) -> None:
+    def __init__(self, firings: StoredFirings, complete: Complete, runs: ServerRuns, home: str) -> None:
         self._firings = firings
+        self._complete = complete
         self._runs = runs
         self._home = home
         self._wanted = asyncio.Event()
+        self._turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     def wake(self) -> None:
         """There may be something to start."""
@@ -68,8 +74,22 @@ class Starter:
 
     async def start(self, firing: FiringRecord) -> None:
         """Start its run, or store why that is impossible. A run that exists already is the one of this firing."""
+        async with self._turn(firing):
+            present = await self._firings.get(firing.id)
+            if present is not None and present.outcome == "pending":
+                await self._start(firing)
+
+    async def refuse(self, firing: FiringRecord, reason: str) -> bool:
+        """Keep a firing from being started; False when its run exists, or may exist."""
+        async with self._turn(firing):
+            return await self._firings.settle(firing, "refused", reason)
+
+    def _turn(self, firing: FiringRecord) -> asyncio.Lock:
+        return self._turns.setdefault(firing.id, asyncio.Lock())
+
+    async def _start(self, firing: FiringRecord) -> None:
         try:
-            await self._runs.start(request_of(firing), _announced)
+            await self._runs.start(await self._complete(firing, request_of(firing)), _announced)
         except _LATER:
             raise
         except PitstopError as error:

@@ -12,12 +12,14 @@ from pitstop.errors import GitProblem, PitstopError
 from pitstop.git.backend import GitBackend
 from pitstop.git.leftovers import remove_leftovers
 from pitstop.git.smart_http import GitAnswer, GitRequest
+from pitstop.platform.cards.cards import CardWork
 from pitstop.platform.committed_flows import CommittedFlows
 from pitstop.platform.feed import Feed
 from pitstop.platform.flow_index import FlowIndex
 from pitstop.platform.hook_values import Delivered
 from pitstop.platform.hooks import HookReceiver, Unseal
 from pitstop.platform.open_repos import OpenRepo, OpenRepos, Servers
+from pitstop.platform.playground.trials import TrialWork
 from pitstop.platform.repo_values import BRANCHES, FiringRecord, RepoRecord
 from pitstop.platform.scanning import Scanner
 from pitstop.platform.scheduling import Scheduler
@@ -25,6 +27,7 @@ from pitstop.platform.starting import Starter
 from pitstop.platform.stored.all import Stored
 from pitstop.platform.stored.firings import NewFiring
 from pitstop.runs.flow_files import FlowFiles
+from pitstop.runs.run_request import RunRequest
 from pitstop.runs.server_runs import ServerRuns
 
 SCAN_SECONDS = 60.0
@@ -53,8 +56,10 @@ class Workshop:
         self._feed = stored.feed
         self.feed = Feed(stored.feed, clock)
         self.opened = OpenRepos(folder, home, servers)
-        self.flows = CommittedFlows(self.repos, self.opened, self.scan_now)
         self.index = FlowIndex(files, new_evaluator)
+        self.cards = CardWork(stored, self.opened, self.index, clock, self.wake)
+        self.trials = TrialWork(stored, self.cards, clock, self.scan_now)
+        self.flows = CommittedFlows(self.repos, self.opened, self.cards, self.trials.results.commit, self.scan_now)
         self._backend = GitBackend()
         self._scanner = Scanner(self.pushes, self.firings, self.index)
         self._scheduler = Scheduler(self.repos, self.pushes, stored.schedules, self.opened, clock)
@@ -66,7 +71,9 @@ class Workshop:
     @asynccontextmanager
     async def open(self, runs: ServerRuns) -> AsyncIterator[Self]:
         """Start what is pending, and look for pushes that nothing was told of, for as long as the context lasts."""
-        self._starter = Starter(self.firings, runs, self.opened.home)
+        self._starter = Starter(self.firings, self._complete, runs, self.opened.home)
+        self.cards.use(runs, self._starter.refuse)
+        self.trials.use(runs, self._starter.refuse)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._recover()
@@ -75,6 +82,8 @@ class Workshop:
                     group.create_task(self._every(SCAN_SECONDS, self.scan_all), name="scan repositories"),
                     group.create_task(self.feed.look_for_ever(), name="look at the feed"),
                     group.create_task(self._fire_schedules(), name="fire schedules"),
+                    group.create_task(self.cards.follow(), name="follow cards"),
+                    group.create_task(self.trials.follow(), name="follow trials"),
                     group.create_task(self._every(UPKEEP_SECONDS, self._keep_up), name="maintain repositories"),
                 ]
                 try:
@@ -165,6 +174,7 @@ class Workshop:
         """Store what was pushed since the last scan, and start what follows."""
         starting = await self._scanner.scan(record, await self.opened.ready(record), who)
         await self._scheduler.read(record)
+        await self.cards.look_at_branches(record)
         if starting:
             self.wake()
 
@@ -195,6 +205,11 @@ class Workshop:
             await self._starter.start(stored)
         return await self.firings.get(stored.id) or stored
 
+    async def _complete(self, firing: FiringRecord, request: RunRequest) -> RunRequest:
+        """The request of a firing, with what its card or its trial adds."""
+        starter = self.trials.starter if firing.kind == "trial" else self.cards.starter
+        return await starter.request_of(firing, request)
+
     # Chores
 
     async def _own(self) -> list[RepoRecord]:
@@ -215,6 +230,8 @@ class Workshop:
             await self._make(record)
         if record.state in ("creating", "ready"):
             await self._tidy(self.opened.get(record.id))
+        if record.state == "ready":
+            await self.cards.recover(record)
 
     async def _tidy(self, opened: OpenRepo) -> None:
         """Remove what killed pushes have left: a lock would refuse the next one."""
@@ -246,6 +263,7 @@ class Workshop:
         await self._feed.forget_old()
         for record in await self._own():
             await self.firings.forget_old(record.id)
+            await self.trials.keep_up(record)
             opened = self.opened.get(record.id)
             if record.state == "ready" and not opened.pushing:
                 await self._maintain(opened)

@@ -9,10 +9,12 @@ if TYPE_CHECKING:  # a door loads the desks that it uses
     from pitstop.service.agents import Agents
     from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
+    from pitstop.service.cards import Cards
     from pitstop.service.debugging import Debugging
     from pitstop.service.feed import FeedDesk
     from pitstop.service.flows import Flows
     from pitstop.service.hooks import Hooks, HookServer
+    from pitstop.service.playground import Playground
     from pitstop.service.repos import GitServer, Repos, Triggers
     from pitstop.service.runs import Runs
     from pitstop.service.secrets import Secrets
@@ -37,6 +39,8 @@ class Service(Struct, frozen=True, kw_only=True):
     repos: "Repos | None" = None
     triggers: "Triggers | None" = None
     git: "GitServer | None" = None
+    cards: "Cards | None" = None
+    playground: "Playground | None" = None
     feed: "FeedDesk | None" = None
     hooks: "Hooks | None" = None
     test_history: "TestHistory | None" = None

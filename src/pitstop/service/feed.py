@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from pitstop.errors import BadRequest
-from pitstop.platform.feed_values import REPOS, RUNS, News
+from pitstop.platform.cards.card_values import repo_of
+from pitstop.platform.feed_values import REPOS, RUNS, TRIALS, News
 from pitstop.platform.repo_values import check_repo_name
 from pitstop.service.caller import Caller
 
@@ -14,10 +15,10 @@ MOST_TOPICS = 50
 
 
 class FeedDesk(Protocol):
-    """What happens to runs and repositories. Anyone may follow it."""
+    """What happens to runs, repositories, cards and trials. Anyone may follow it."""
 
     def follow(self, caller: Caller, topics: Sequence[str], after: int | None = None) -> AsyncIterator[News | None]:
-        """All news of some topics (`runs`, `repos`, `repo:<id>`): above a number, or from now on.
+        """All news of some topics, such as `runs` or `card:<id>`: above a number, or from now on.
 
         It never ends, and yields None after each second in which nothing happened.
         """
@@ -27,10 +28,10 @@ class FeedDesk(Protocol):
 def check_topics(topics: Sequence[str]) -> None:
     """BadRequest for a topic that does not exist, or too many."""
     if not topics or len(topics) > MOST_TOPICS:
-        raise BadRequest(f"follow 1 to {MOST_TOPICS} topics: runs, repos, or repo:<name>")
+        raise BadRequest(f"follow 1 to {MOST_TOPICS} topics: runs, repos, trials, repo:<name> or card:<id>")
     for topic in topics:
-        name, _, repo = topic.partition(":")
-        if name == "repo":
-            check_repo_name(repo)
-        elif topic not in (RUNS, REPOS):
-            raise BadRequest(f"there is no topic {topic!r}: use runs, repos, or repo:<name>")
+        name, _, named = topic.partition(":")
+        if name in ("repo", "card"):
+            check_repo_name(named if name == "repo" else repo_of(named))
+        elif topic not in (RUNS, REPOS, TRIALS):
+            raise BadRequest(f"there is no topic {topic!r}: use runs, repos, trials, repo:<name> or card:<id>")

@@ -228,6 +228,9 @@ class RepoChangesForm(Form):
         None, description="Branches that only a merge by Pitstop may change."
     )
     disabled_flows: Annotated[list[Text], Field(max_length=200)] | None = None
+    test: Text | None = Field(
+        None, description="The command that tests the work of agents; empty to find one, `none` for none."
+    )
 
     def to_request(self) -> RepoChanges:
         lists = {

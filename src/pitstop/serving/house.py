@@ -125,7 +125,12 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
             audit=audit,
             clock=clock,
             new_workshop=partial(
-                Workshop, stored_in(store.database), settings.repos, home, store.servers, open_secret(seal)
+                Workshop,
+                stored_in(store.database, store.news),
+                settings.repos,
+                home,
+                store.servers,
+                open_secret(seal),
             ),
         ) as service:
             app = create_app(

@@ -21,7 +21,7 @@ CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,re
 ENDING = ("delete_run", "cancel_run", "debug_abort", "detach")  # what leaves no stopped run for the others
 EXAMPLES = str(amount(1, soak=8))
 STREAMS = ("follow_events", "follow_output")  # they do not end while the run lasts
-PLATFORM = ("repositories", "triggers", "webhooks", "tests", "feed")  # the tags of what needs a database
+PLATFORM = ("repositories", "triggers", "cards", "playground", "webhooks", "tests", "feed")  # what needs a database
 
 
 def described() -> Any:

@@ -21,6 +21,7 @@ from pitstop.doors.http.openapi import describe
 from pitstop.doors.http.routes import (
     audit,
     breakpoints,
+    cards,
     debug,
     events,
     feed,
@@ -37,6 +38,7 @@ from pitstop.doors.http.routes import (
     steps,
     test_history,
     tokens,
+    trials,
     website,
 )
 from pitstop.doors.http.routes.route import API
@@ -130,10 +132,14 @@ def _platform_routes(service: Service, streams: Streams) -> tuple[APIRouter, ...
         return ()
     if service.hooks is None or service.test_history is None:
         return ()
+    if service.cards is None or service.playground is None:
+        return ()
     return (
         breakpoints.repo_flow_routes(service),
         repos.routes(service.repos),
         repos.flow_routes(service.triggers),
+        cards.routes(service.cards),
+        trials.routes(service.playground),
         hooks.routes(service.hooks),
         test_history.routes(service.test_history),
         feed.routes(service.feed, streams),

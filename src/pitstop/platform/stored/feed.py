@@ -5,7 +5,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, Double, Index, Integer, Table, delete, func, insert, or_, select
 
-from pitstop.platform.feed_values import PUSHED, REPOS, RUNS, News
+from pitstop.platform.cards.card_values import repo_of
+from pitstop.platform.feed_values import PUSHED, REPOS, RUNS, TRIALS, News
 from pitstop.store.port import ENDED
 from pitstop.store.sql.columns import AnyText, Packed
 from pitstop.store.sql.database import Database
@@ -66,9 +67,12 @@ class StoredFeed:
     async def page(self, topics: Sequence[str], after: int, limit: int = 500) -> tuple[News, ...]:
         """Those of some topics above a number. Of the runs of a repository, its own topic tells as well."""
         wanted = select(feed).where(feed.c.id > after).order_by(feed.c.id).limit(limit)
-        asked = [feed.c.topic.in_(topics), feed.c.topic == RUNS]
+        of_cards = [f"repo:{repo_of(topic.removeprefix('card:'))}" for topic in topics if topic.startswith("card:")]
+        asked = [feed.c.topic.in_([*topics, *of_cards]), feed.c.topic == RUNS]
         if REPOS in topics:
             asked += [feed.c.kind.startswith("repo."), feed.c.kind == PUSHED]
+        if TRIALS in topics:
+            asked += [feed.c.kind.startswith("trial.")]
         rows = await self._database.rows(wanted.where(or_(*asked)))
         found = (News(row.id, row.at, row.topic, row.kind, row.body) for row in rows)
         return tuple(found)

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Connection,
     Double,
@@ -14,7 +15,9 @@ from sqlalchemy import (
     Integer,
     Row,
     Table,
+    and_,
     delete,
+    false,
     insert,
     select,
     text,
@@ -33,6 +36,7 @@ WINDOW_SECONDS = 3600.0  # in which the same event starts a flow once
 MOST_KEPT = 10_000  # firings of a repository
 
 _PENDING = text("outcome = 'pending'")
+_OPEN = text("is_open")
 
 firings = Table(
     "firings",
@@ -51,10 +55,14 @@ firings = Table(
     Column("depth", BigInteger, nullable=False),
     Column("who", AnyText, nullable=False),
     Column("at", Double, nullable=False),
+    Column("card", AnyText),
+    Column("is_open", Boolean, nullable=False, server_default=false()),
     Index("firings_by_repo", "repo", "id"),
     Index("firings_by_push", "push"),
     Index("firings_by_run", "run"),
+    Index("firings_by_card", "card", "id"),
     Index("firings_pending", "id", sqlite_where=_PENDING, postgresql_where=_PENDING),
+    Index("firings_open", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
 )
 
 firing_keys = Table(
@@ -68,7 +76,10 @@ firing_keys = Table(
 
 
 class NewFiring(Struct, frozen=True, kw_only=True):
-    """A firing that is to be stored. One that is pending starts the run with the id `run`, unless `key` is taken."""
+    """A firing that is to be stored. One that is pending starts the run with the id `run`, unless `key` is taken.
+
+    One of a `card` is open until what follows from the end of its run is stored.
+    """
 
     repo: str
     flow: str
@@ -82,6 +93,7 @@ class NewFiring(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     run: str | None = None
     depth: int = 0
+    card: str | None = None
 
 
 class StoredFirings:
@@ -93,17 +105,19 @@ class StoredFirings:
     def add(self, connection: Connection, firing: NewFiring, push: int | None = None) -> FiringRecord:
         """Store it within a transaction: as a duplicate if the same event has started the flow already."""
         row = {name: value for name, value in asdict(firing).items() if name != "key"}
-        row |= {"push": push, "at": self._database.now}
+        is_open = firing.card is not None and firing.outcome == "pending"
+        row |= {"push": push, "at": self._database.now, "is_open": is_open}
         stored = insert(firings).values(row).returning(firings.c.id, firings.c.at)
         number, at = connection.execute(stored).one()
         if firing.outcome == "pending" and firing.key is not None and not self._claim(connection, firing, number):
             first = connection.execute(select(firing_keys.c.firing).where(firing_keys.c.key == firing.key)).scalar()
             reason = f"the same event was handled before (firing {first})"
-            changes = {"outcome": "duplicate", "run": None, "reason": reason}
+            changes = {"outcome": "duplicate", "run": None, "reason": reason, "is_open": False}
             row |= changes
             connection.execute(update(firings).where(firings.c.id == number).values(changes))
         body = {"firing": number, "flow": firing.flow, "outcome": row["outcome"], "run": row["run"]}
         add_news(self._database, connection, f"repo:{firing.repo}", "firing.decided", body)
+        del row["is_open"]
         return FiringRecord(**(row | {"id": number, "at": at}))
 
     async def add_one(self, firing: NewFiring, push: int | None = None) -> FiringRecord:
@@ -175,7 +189,7 @@ class StoredFirings:
         """Keep the newest of a repository, and the keys of the last hour."""
         nth = select(firings.c.id).where(firings.c.repo == repo).order_by(firings.c.id.desc()).offset(MOST_KEPT)
         is_old = firings.c.id <= nth.limit(1).scalar_subquery()
-        is_decided = firings.c.outcome != "pending"
+        is_decided = and_(firings.c.outcome != "pending", ~firings.c.is_open)
         await self._database.delete(delete(firings).where(firings.c.repo == repo, is_old, is_decided))
         await self._database.delete(
             delete(firing_keys).where(firing_keys.c.at < self._database.now - 2 * WINDOW_SECONDS)

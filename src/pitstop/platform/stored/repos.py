@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import Column, Connection, Double, Row, Table, Update, delete, insert, select, update
+from sqlalchemy import BigInteger, Column, Connection, Double, Row, Table, Update, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.errors import RepoExists, RepoNotReady, UnknownRepo
@@ -26,6 +26,7 @@ repos = Table(
     Column("error", AnyText),
     Column("settings", Packed, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("next_card", BigInteger, nullable=False, server_default="1"),
 )
 
 

@@ -52,6 +52,7 @@ from pitstop.service.repos import (
 MOST_REPOS = 1_000
 MOST_DISABLED = 200
 LONGEST_TITLE = 200
+LONGEST_TEST = 1_000
 
 
 class RepoDesk:
@@ -137,6 +138,7 @@ class RepoDesk:
             **shown,
             protected=record.settings.protected,
             disabled_flows=record.settings.disabled_flows,
+            test=record.settings.test,
             address=None if is_here else await self._workshop.opened.address_of(record.home),
             head=await self._head(record) if is_here and record.state in ("creating", "ready") else None,
             flows=counts[0],
@@ -249,6 +251,7 @@ class RepoDesk:
     async def note_landing(self, caller: Caller, repo: str, branch: str, sha: str, remote: str) -> None:
         caller.require("operator")
         await self._workshop.repos.get(repo)
+        await self._workshop.cards.note_landing(await self._workshop.repos.get(repo), branch, sha)
         await self._workshop.repos.tell(repo, "land.done", branch=branch, sha=sha, remote=remote, who=caller.name)
         await self._record(caller, "land", None, {"branch": branch, "sha": sha}, {"repo": repo})
 
@@ -292,13 +295,19 @@ def _changed_settings(settings: RepoSettings, changes: RepoChanges) -> RepoSetti
         if len(disabled) > MOST_DISABLED:
             raise BadRepoSetting(f"{len(disabled)} disabled flows are too many: use at most {MOST_DISABLED}")
         settings = replace(settings, disabled_flows=tuple(sorted(set(disabled))))
-    return settings
+    return settings if changes.test is None else replace(settings, test=_checked_test(changes.test))
 
 
 def _checked_branch(branch: str) -> str:
     if not is_branch_name(branch):
         raise BadRepoSetting(f"invalid branch {branch!r}: git accepts no branch with that name")
     return branch
+
+
+def _checked_test(command: str) -> str:
+    if len(command) > LONGEST_TEST or "${{" in command:
+        raise BadRepoSetting(f"a test command has at most {LONGEST_TEST:,} characters, and no expressions")
+    return command.strip()
 
 
 def _checked_title(title: str) -> str:

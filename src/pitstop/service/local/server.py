@@ -19,9 +19,11 @@ from pitstop.service.access import Access
 from pitstop.service.audit import Audit
 from pitstop.service.caller import record_nothing
 from pitstop.service.desks import Service
+from pitstop.service.local.cards import CardDesk
 from pitstop.service.local.feed import FollowedFeed
 from pitstop.service.local.flows import Examine, FlowDesk
 from pitstop.service.local.hooks import HookDesk
+from pitstop.service.local.playground import PlaygroundDesk
 from pitstop.service.local.repos import RepoDesk
 from pitstop.service.local.runs import RunDesks
 from pitstop.service.local.test_history import TestDesk
@@ -75,6 +77,7 @@ async def open_server_service(
     ):
         runs = RunDesks(owned, record)
         repos = None if workshop is None else RepoDesk(workshop, clock, record)
+        cards = None if workshop is None else CardDesk(workshop, record)
         hooks = None if workshop is None else HookDesk(workshop, seal, clock, record)
         yield ServerService(
             flows=FlowDesk(store, files, stored_flows, maker, evaluators, examine, record, secrets.names),
@@ -86,6 +89,8 @@ async def open_server_service(
             audit=audit,
             repos=repos,
             git=repos,
+            cards=cards,
+            playground=None if workshop is None or cards is None else PlaygroundDesk(workshop, cards, clock, record),
             hooks=hooks,
             test_history=None if workshop is None else TestDesk(workshop),
             deliveries=hooks,

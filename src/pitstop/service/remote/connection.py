@@ -92,17 +92,26 @@ class Connection:
     # One request
 
     async def ask(
-        self, method: str, path: str, body: Any = None, caller: Caller | None = None, /, **params: Any
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        caller: Caller | None = None,
+        version: int | None = None,
+        /,
+        **params: Any,
     ) -> bytes:
         """What the server answers; raises the error that it answers with, and ServerUnreachable.
 
-        Of the caller only the idempotency key is sent: the token says who it is.
+        Of the caller only the idempotency key is sent: the token says who it is. A `version` is sent as `If-Match`.
         """
         given = {name: value for name, value in params.items() if value is not None}
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
         if caller is not None and caller.key is not None:
             headers["Idempotency-Key"] = caller.key
+        if version is not None:
+            headers["If-Match"] = f'"{version}"'
         try:
             response = await self._client.request(method, path, params=given, content=content, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -7,10 +7,12 @@ from importlib.metadata import version
 from pitstop.errors import NotAttachable, OtherVersion
 from pitstop.service.attaching import short_name, socket_of
 from pitstop.service.desks import Service
+from pitstop.service.remote.cards import RemoteCards
 from pitstop.service.remote.connection import Background, Connection, RunSocket
 from pitstop.service.remote.debugging import RemoteDebugging
 from pitstop.service.remote.flows import RemoteFlows
 from pitstop.service.remote.hooks import RemoteHooks
+from pitstop.service.remote.playground import RemotePlayground
 from pitstop.service.remote.repos import RemoteRepos
 from pitstop.service.remote.runs import RemoteRuns
 from pitstop.service.remote.test_history import RemoteTestHistory
@@ -56,6 +58,8 @@ async def _open(connection: Connection) -> AsyncIterator[Service]:
                 workspaces=RemoteWorkspaces(connection, background),
                 repos=RemoteRepos(connection),
                 triggers=RemoteTriggers(connection),
+                cards=RemoteCards(connection),
+                playground=RemotePlayground(connection),
                 hooks=RemoteHooks(connection),
                 test_history=RemoteTestHistory(connection),
             )

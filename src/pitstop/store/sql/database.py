@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.sql.selectable import Select
+from sqlalchemy.sql.selectable import CompoundSelect, Select
 
 from pitstop.errors import BadStore, StoreUnavailable
 
@@ -107,7 +107,7 @@ class Database:
             async with self.engine.connect() as connection:
                 return await connection.run_sync(work)
 
-    async def rows(self, query: Select[Any]) -> "Sequence[Row[Any, *tuple[Any, ...]]]":
+    async def rows(self, query: Select[Any] | CompoundSelect[Any]) -> "Sequence[Row[Any, *tuple[Any, ...]]]":
         """All rows of a short query."""
         return await self.ask(lambda connection: connection.execute(query).all())
 

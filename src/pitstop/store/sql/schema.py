@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from pitstop.store.sql.columns import AnyText, Name, Packed
 
-REVISION = "0007"  # the newest migration
+REVISION = "0009"  # the newest migration
 
 metadata = MetaData()
 

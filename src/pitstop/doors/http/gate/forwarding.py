@@ -10,6 +10,7 @@ from starlette.responses import Response
 from pitstop.doors.http.gate.gate import COOKIE, SAFE_METHODS, cookie_in
 from pitstop.errors import RepoElsewhere, Unknown
 from pitstop.service.caller import Caller
+from pitstop.service.cards import repo_of
 from pitstop.service.desks import Service
 
 FORWARDED = "pitstop-forwarded"  # the header of a request that must not be forwarded again
@@ -36,6 +37,7 @@ class Forwarding:
     def __init__(self, service: Service) -> None:
         self._repos = service.repos
         self._runs = service.runs
+        self._playground = service.playground
         self._client: httpx.AsyncClient | None = None  # a server that is alone needs none
 
     async def close(self) -> None:
@@ -68,7 +70,11 @@ class Forwarding:
     async def _repo_of(self, request: Request, caller: Caller) -> str | None:
         if request.scope["route"].name == "rerun":  # it needs the files only after it was answered
             return (await (await self._runs.get(caller, request.path_params["run"])).info()).repo
-        return request.path_params.get("repo")
+        trial: str | None = request.path_params.get("trial")
+        if trial is not None and self._playground is not None:
+            return (await self._playground.get(caller, trial)).repo
+        card: str | None = request.path_params.get("card")
+        return request.path_params.get("repo") if card is None else repo_of(card)
 
     async def ask(self, error: RepoElsewhere, request: Request, body: bytes) -> Response:
         """What the home answers, once all of it is here; RepoElsewhere as in `open`."""

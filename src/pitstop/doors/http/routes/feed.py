@@ -16,7 +16,8 @@ from pitstop.doors.http.streams.streams import Streams
 from pitstop.service.feed import RUNS, FeedDesk, News
 
 Topics = Annotated[
-    list[str], Query(max_length=50, description="`runs`, `repos`, or `repo:<name>`.", examples=[["runs"]])
+    list[str],
+    Query(max_length=50, description="`runs`, `repos`, `trials`, `repo:<name>`, or `card:<id>`.", examples=[["runs"]]),
 ]
 HEARTBEAT_EVERY = 15  # quiet seconds
 _EXAMPLE = """
