@@ -46,6 +46,10 @@ COMMANDS = {
     "ingest": ("Take a git repository in, on a server", "pitstop.doors.cli.repos.ingest:ingest_command"),
     "repos": ("List repositories, their flows and pushes", "pitstop.doors.cli.repos.command:repos_command"),
     "fire": ("Start a flow of a repository", "pitstop.doors.cli.repos.fire:fire_command"),
+    "cards": (
+        "Start, review and merge the cards of a repository",
+        "pitstop.doors.cli.cards.command:cards_command",
+    ),
     "land": ("Push branches to a repository's own remote", "pitstop.doors.cli.repos.land:land_command"),
     "serve": ("Start Pitstop as a service, for a team", "pitstop.serving.commands:serve_command"),
     "secrets": ("Store, list and remove secrets on a server", "pitstop.serving.secrets:secrets_command"),

@@ -72,18 +72,19 @@ def complete(
     if not before:
         offered = commands
     elif begun.startswith("-") and before[0] in commands and before[-1] not in STEP_OPTIONS:
-        offered = _options(load(before[0]), open_service, interrupts)
+        action = before[1:2] if before[0] == "cards" else []
+        offered = _options(load(before[0]), action, open_service, interrupts)
     else:
         offered = _offered(before, begun, open_service)
     fitting = [each for each in offered if each.startswith(begun)]
     print("\n".join(fitting), end="\n" if fitting else "")
 
 
-def _options(command: Act, open_service: OpenService, interrupts: Interrupts) -> list[str]:
-    """The options that its help lists."""
+def _options(command: Act, action: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> list[str]:
+    """The options that its help lists, or that of one of its actions."""
     help_text = StringIO()
     with redirect_stdout(help_text), suppress(SystemExit):
-        command(["--help"], open_service, interrupts)
+        command([*action, "--help"], open_service, interrupts)
     return re.findall(r"^  (?:-\w(?: [^,\s]+)?, )?(--[\w-]+)", help_text.getvalue(), re.MULTILINE)
 
 
@@ -95,6 +96,10 @@ def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> It
         return ("error", "warning", "info", "debug")
     if command == "completion":
         return SCRIPTS
+    if command == "cards" and len(before) == 1:
+        from pitstop.doors.cli.cards.command import ACTIONS
+
+        return ACTIONS
     if command == "secrets" and len(before) == 1:
         return ("set", "ls", "rm")
     if command in ("logs", "artifacts", "history", "pin", "rerun", "cancel") and len(before) == 1:

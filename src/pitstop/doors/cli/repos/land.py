@@ -14,13 +14,11 @@ from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.repos import own_git
-from pitstop.doors.cli.repos.ingest import REMOTE
-from pitstop.doors.cli.repos.own_git import asks, git, repo_url, server_in, without_user
+from pitstop.doors.cli.repos.clone import NO_CLONE, clone_here
+from pitstop.doors.cli.repos.own_git import asks, git, repo_url, without_user
 from pitstop.doors.cli.repos.servers import add_server_option, ask_server, desks_of, server_url
 from pitstop.errors import CommandRefused, GitProblem
 from pitstop.service.caller import LOCAL
-
-_REPO_IN_URL = re.compile(r".*/git/(?P<repo>[^/]+)\.git/?")
 
 
 class Landing(Struct, frozen=True):
@@ -68,16 +66,12 @@ def _parser() -> argparse.ArgumentParser:
 @contextmanager
 def _place(options: argparse.Namespace) -> Iterator[Landing]:
     """The folder that the command is called in, if it is of the repository, or a temporary one."""
-    here = asks(None, "rev-parse", "--show-toplevel")
-    present = None if here is None else asks(Path(here), "remote", "get-url", REMOTE)
-    named = _REPO_IN_URL.fullmatch(present or "")
-    is_here = named is not None and options.repo in (None, named["repo"])
-    if here is not None and present is not None and named is not None and is_here:
-        server = options.server or server_in(present)
-        yield Landing(Path(here), server, named["repo"], options.to or "origin")
+    clone = clone_here()
+    if clone is not None and options.repo in (None, clone.repo):
+        yield Landing(clone.folder, options.server or clone.server, clone.repo, options.to or "origin")
         return
     if options.repo is None:
-        raise CommandRefused("this folder has no remote `pitstop`: pass the name of a repository, or ingest it first")
+        raise CommandRefused(NO_CLONE)
     server = server_url(options)
     repo = ask_server(server, lambda service: desks_of(service)[0].get(LOCAL, options.repo))
     target = options.to or repo.remote_url
@@ -182,4 +176,4 @@ def pull_request_url(remote: str, branch: str) -> str | None:
 
 def _kept(ref: str) -> str:
     """Where what was fetched stays, so that git does not remove it meanwhile."""
-    return ref.replace("refs/heads/", "refs/pitstop/", 1)
+    return ref.replace("refs/heads/", "refs/landing/", 1)
