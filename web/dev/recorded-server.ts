@@ -404,6 +404,7 @@ function runInfo(id: string, flow: FlowInfo, more: Partial<RunInfo>): RunInfo {
     repo: null,
     ref: null,
     started_by: null,
+    card: null,
     problem: null,
     ...more,
   };

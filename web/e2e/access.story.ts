@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { CardBench } from "./card-bench.ts";
 import { DARK, DARK_NARROW, looks, problemsOf } from "./looks.ts";
 import { openStage, PATIENCE } from "./stage.ts";
 
@@ -139,5 +140,67 @@ test("the start of a run and the way in can be used by everybody, on a telephone
   await stranger.getByText(/ login$/).waitFor();
   await look(stranger, "expired link");
   await stranger.close();
+  expect(found).toEqual({});
+});
+
+test("boards and cards can be used by everybody, on a telephone too", async () => {
+  const { server, context } = stage();
+  const found: Record<string, string[]> = {};
+  const look = lookingAround(found);
+  const page = await context.newPage();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const bench = await CardBench.of(stage(), "till", { "price.txt": "12,50\n", "hours.txt": "9-18\n" });
+  await page.goto(`${server.origin}/repos/till/board`);
+  await page.getByText("No cards yet").waitFor();
+  await look(page, "empty board");
+
+  const [reviewed, failing, waiting] = await Promise.all([
+    bench.reviewed("Repair the price", { "price.txt": "12.50\n", "hours.txt": "9-20\n" }, { labels: ["prices"] }),
+    bench.create("Print the receipt", { work: { run: "echo no printer; exit 3" }, start: true }),
+    bench.create("Count the sales", { work: { run: "echo 41 > sales.txt" } }),
+  ]);
+  await bench.ask("POST", `/cards/${waiting.id}/start`, { debug: true });
+  await bench.create("Sell hats, ".repeat(15).trim(), { labels: ["a label that is quite long for a card", "hats"] });
+  const note = { text: "Is it not 12.90?", file: "price.txt", line: 1, side: "new" };
+  await bench.ask("POST", `/cards/${reviewed.id}/notes`, note);
+  await bench.ask("POST", `/cards/${reviewed.id}/notes`, { text: "Ask the baker." });
+  await bench.change("Raise the price", { "price.txt": "12,90\n" });
+  await bench.conflict(reviewed);
+  await bench.waitFor(failing, "failed");
+  await bench.waitForRun(waiting, "paused");
+  await page.getByRole("region", { name: "Failed" }).getByRole("link").waitFor();
+  await page.getByRole("region", { name: "In progress" }).getByText("paused").waitFor();
+  await look(page, "board");
+
+  await page.getByRole("button", { name: "New card" }).click();
+  const form = page.getByRole("dialog", { name: "New card" });
+  await form.getByRole("button", { name: "Create", exact: true }).click(); // without a title
+  await form.getByText("Enter a title.").waitFor();
+  await look(page, "new card without a title");
+  await form.getByLabel("Title").fill("Sell hats");
+  await form.getByRole("button", { name: "Preview the prompt" }).click();
+  await form.getByRole("heading", { name: "Prompt" }).waitFor();
+  await look(page, "new card");
+
+  for (const [card, isThere] of [
+    [reviewed, () => page.getByRole("group", { name: "Lines of price.txt" }).getByText("Is it not 12.90?")],
+    [failing, () => page.getByText("no printer")],
+    [waiting, () => page.getByRole("link", { name: /open the debugger$/ })],
+  ] as const) {
+    await page.goto(`${server.origin}/cards/${card.id}`);
+    await isThere().first().waitFor();
+    await look(page, `card ${card.status}`);
+  }
+  await page.goto(`${server.origin}/cards/${reviewed.id}`);
+  await page.getByRole("button", { name: "Approve…" }).click();
+  await page.getByRole("dialog", { name: "Approve and merge" }).waitFor();
+  await look(page, "approve");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Add a note on line 1" }).first().focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "Write a note on line 1" }).waitFor();
+  await look(page, "note on a line");
+  await bench.ask("POST", `/cards/${waiting.id}/cancel`);
+  await page.close();
   expect(found).toEqual({});
 });

@@ -68,7 +68,7 @@ function lookAt([smallestText, smallestTarget]: number[]): string[] {
   for (const element of document.querySelectorAll("main *, [role=dialog] *, [role=alertdialog] *")) {
     const isScroller = ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
     const isTooWide = isScroller && isSeen(element) && element.scrollWidth > element.clientWidth + 1;
-    if (isTooWide && !element.matches(".cm-scroller, [role=tablist], [role=log]"))
+    if (isTooWide && !element.matches(".cm-scroller, [role=tablist], [role=log], [data-board]"))
       problems.push(`scrolls sideways: ${element.outerHTML.slice(0, 120)}`);
   }
   for (const tab of document.querySelectorAll("[role=tab][aria-selected=true]")) {

@@ -11,11 +11,55 @@ export type AnswerForm = {
   comment?: string;
 };
 
+export type ApprovalForm = {
+  /** The commit that was reviewed; 409 if the branch is at another. */
+  expect?: string | null;
+  keep_open?: boolean;
+  message?: string;
+  method?: "merge" | "squash" | "rebase";
+};
+
 /** An artifact of a step. */
 export type ArtifactInfo = {
   is_folder: boolean;
   path: string;
   size: number;
+};
+
+/** An attempt with the flow that its run executed, and what its agent was told. */
+export type AttemptDetail = {
+  by: string;
+  card: string;
+  ended_at: number | null;
+  from_sha: string;
+  kind: "by_hand" | "update" | "work";
+  live: Live;
+  number: number;
+  outcome: "cancelled" | "failed" | "passed" | "running";
+  profile: string | null;
+  prompt: string;
+  reason: string | null;
+  run: string;
+  started_at: number;
+  text: string;
+  to_sha: string | null;
+};
+
+/** One attempt at the work of a card. `to_sha` is its commit, if it changed something. */
+export type AttemptInfo = {
+  by: string;
+  card: string;
+  ended_at: number | null;
+  from_sha: string;
+  kind: "by_hand" | "update" | "work";
+  live: Live;
+  number: number;
+  outcome: "cancelled" | "failed" | "passed" | "running";
+  profile: string | null;
+  reason: string | null;
+  run: string;
+  started_at: number;
+  to_sha: string | null;
 };
 
 /** Who did what to a run, and when, without secret values. */
@@ -32,6 +76,13 @@ export type AuditEntry = {
 export type AuditPage = {
   entries: AuditEntry[];
   next: string | null;
+};
+
+/** The columns of a repository, in the order of the board; `labels` and `profiles` are all that its cards have. */
+export type Board = {
+  columns: Column[];
+  labels: string[];
+  profiles: string[];
 };
 
 /** A branch, and how many commits it is ahead of and behind the default branch; None if that does not exist. */
@@ -120,6 +171,99 @@ export type CancelPauseForm = {
   frame?: string | null;
 };
 
+export type CardChangesForm = {
+  base?: string | null;
+  description?: string | null;
+  labels?: string[] | null;
+  title?: string | null;
+  work?: WorkForm | null;
+};
+
+/** A card with all that is known of it. `test` is the command that tests the work of an agent, if there is one. */
+export type CardInfo = {
+  attempt: number;
+  base: string;
+  base_sha: string | null;
+  branch: string | null;
+  by: string;
+  conflict: Conflict | null;
+  created_at: number;
+  description: string;
+  has_conflict: boolean;
+  head_sha: string | null;
+  id: string;
+  is_branch_gone: boolean;
+  judges: string[];
+  labels: string[];
+  landed_at: number | null;
+  live: Live | null;
+  merged_sha: string | null;
+  moves: ("done" | "failed" | "in_progress" | "in_review" | "todo")[];
+  number: number;
+  position: number;
+  profile: string | null;
+  reason: string | null;
+  repo: string;
+  run: string | null;
+  run_status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out" | null;
+  status: "done" | "failed" | "in_progress" | "in_review" | "todo";
+  test: string | null;
+  title: string;
+  unresolved_notes: number;
+  updated_at: number;
+  version: number;
+  work: "agent" | "flow" | "none" | "run";
+  work_details: Work;
+};
+
+export type CardMoveForm = {
+  /** The card to put it behind; first in the column if omitted. */
+  after?: string | null;
+  status: "todo" | "in_progress" | "in_review" | "done" | "failed";
+  /** Put it at the end of the column. */
+  to_end?: boolean;
+};
+
+export type CardOfTrialForm = {
+  /** One line. */
+  title: string;
+};
+
+/** What would be run for a card: the flow, the prompt of its agent, and the command that tests the work. */
+export type CardPreview = {
+  prompt: string;
+  test: string | null;
+  text: string;
+};
+
+/** A card as the board shows it. `run_status` and `live` are those of the attempt that is running. `judges` are the runs that a completed card has started and that have not ended. */
+export type CardSummary = {
+  attempt: number;
+  base: string;
+  branch: string | null;
+  by: string;
+  created_at: number;
+  has_conflict: boolean;
+  head_sha: string | null;
+  id: string;
+  judges: string[];
+  labels: string[];
+  landed_at: number | null;
+  live: Live | null;
+  number: number;
+  position: number;
+  profile: string | null;
+  reason: string | null;
+  repo: string;
+  run: string | null;
+  run_status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out" | null;
+  status: "done" | "failed" | "in_progress" | "in_review" | "todo";
+  title: string;
+  updated_at: number;
+  version: number;
+  work: "agent" | "flow" | "none" | "run";
+};
+
 /** Changes of a breakpoint; omitted fields stay as they are. */
 export type ChangeBreakpointForm = {
   condition?: string | null;
@@ -174,6 +318,14 @@ export type CheckedFlow = {
   mistakes: Mistake[];
 };
 
+/** One column of the board: how many cards it has, and the first of them, or those after a cursor. */
+export type Column = {
+  cards: CardSummary[];
+  count: number;
+  next: string | null;
+  status: "done" | "failed" | "in_progress" | "in_review" | "todo";
+};
+
 /** A commit in a history; `at` is when it was committed, in seconds since the epoch. */
 export type CommitEntry = {
   at: number;
@@ -206,6 +358,13 @@ export type ComparedRun = {
   run: string;
 };
 
+/** Two trials, and what differs between their results. */
+export type Comparison = {
+  a: TrialResult;
+  b: TrialResult;
+  between: Diff;
+};
+
 export type ConfigForm = {
   config: Record<string, unknown>;
   /** The stop to act on; 409 if it has ended. */
@@ -218,6 +377,19 @@ export type ConfigInfo = {
   problems: Record<string, string>;
   raw: Record<string, unknown>;
   resolved: Record<string, unknown>;
+};
+
+/** Why the branch of a card cannot be merged into its base, as both were at these commits. */
+export type Conflict = {
+  base_sha: string;
+  files: ConflictFile[];
+  head_sha: string;
+};
+
+/** A file that both sides changed. Only one of kind `text` has conflict markers for certain. */
+export type ConflictFile = {
+  kind: "binary" | "deleted" | "other" | "renamed" | "text";
+  path: string;
 };
 
 /** Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can reach. */
@@ -404,9 +576,10 @@ export type FireForm = {
 /** What a trigger made of an event: the run that it started, or the reason why it started none. */
 export type FiringInfo = {
   at: number;
+  card: string | null;
   flow: string;
   id: number;
-  kind: "card_complete" | "manual" | "push" | "schedule" | "webhook";
+  kind: "card" | "card_complete" | "manual" | "push" | "schedule" | "trial" | "webhook";
   outcome: "duplicate" | "pending" | "refused" | "skipped" | "started";
   push: number | null;
   reason: string | null;
@@ -573,6 +746,15 @@ export type LandingForm = {
   sha: string;
 };
 
+/** What an attempt is doing: its last tool call in a few words, how many there were, and what they cost. */
+export type Live = {
+  about: string;
+  calls: number;
+  cost: number | null;
+  tokens: number | null;
+  tool: string | null;
+};
+
 /** A line of a step's log. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences. */
 export type LogLine = {
   number: number;
@@ -617,6 +799,26 @@ export type MuteForm = {
   muted?: boolean;
 };
 
+export type NewCardForm = {
+  /** The branch to start from and to merge into; the default branch. */
+  base?: string | null;
+  description?: string;
+  labels?: string[];
+  /** Start the work at once. */
+  start?: boolean;
+  /** One line. */
+  title: string;
+  work?: WorkForm;
+};
+
+export type NewNoteForm = {
+  file?: string | null;
+  line?: number | null;
+  sha?: string | null;
+  side?: "old" | "new";
+  text: string;
+};
+
 export type NewRepoForm = {
   default_branch?: string;
   /** Start no flows until `POST /repos/{repo}/ingested`. */
@@ -634,6 +836,43 @@ export type NewToken = {
   role: "operator" | "viewer";
   scope: "all" | "git:read" | "git:write";
   token: string;
+};
+
+export type NewTrialForm = {
+  /** Limits of each agent, such as `{cost: 2.0, time: 20m}`. */
+  budget?: Record<string, unknown>;
+  /** Pause at each tool call. */
+  debug?: boolean;
+  /** `branch`: all files; `file`: only the file at `path` may change; `text`: no files. */
+  input?: "branch" | "file" | "text";
+  model?: string | null;
+  path?: string | null;
+  /** The agents to try the prompt with, in a trial each. */
+  profiles: string[];
+  prompt: string;
+  /** A branch, tag or commit; the default branch if omitted. */
+  ref?: string | null;
+  repo?: string | null;
+  /** Save what changes to a branch `agent-test/<save>-NNN`. */
+  save?: string | null;
+};
+
+/** A note. `file_now` and `line_now` are where its line is at the head; it is outdated if the line is gone. */
+export type NoteInfo = {
+  at: number;
+  card: string;
+  file: string | null;
+  file_now: string | null;
+  id: number;
+  is_outdated: boolean;
+  kind: "comment" | "review" | "system";
+  line: number | null;
+  line_now: number | null;
+  resolved: boolean;
+  sha: string | null;
+  side: "new" | "old";
+  text: string;
+  who: string;
 };
 
 /** One occurrence of a step. Times are seconds since the epoch; `attempt` counts from 1. */
@@ -708,7 +947,7 @@ export type PushInfo = {
   old: string | null;
   ref: string;
   subject: string;
-  via: "ingest" | "merge" | "push" | "scan" | "write";
+  via: "card" | "ingest" | "merge" | "push" | "scan" | "write";
   who: string;
 };
 
@@ -733,12 +972,19 @@ export type RefValue = {
   subject: string;
 };
 
+export type RejectionForm = {
+  keep_branch?: boolean;
+  reason?: string;
+};
+
 export type RepoChangesForm = {
   default_branch?: string | null;
   disabled_flows?: string[] | null;
   /** Branches that only a merge by Pitstop may change. */
   protected?: string[] | null;
   remote_url?: string | null;
+  /** The command that tests the work of agents; empty to find one, `none` for none. */
+  test?: string | null;
   title?: string | null;
 };
 
@@ -780,6 +1026,7 @@ export type RepoInfo = {
   protected: string[];
   remote_url: string | null;
   state: "creating" | "deleting" | "failed" | "ready";
+  test: string;
   title: string;
 };
 
@@ -794,6 +1041,10 @@ export type RerunForm = {
   secrets?: Record<string, string>;
   /** Use the current flow file, or that of `commit`, not the version of the run. */
   use_file?: boolean;
+};
+
+export type ResolvedForm = {
+  resolved: boolean;
 };
 
 export type RestartForm = {
@@ -820,6 +1071,7 @@ export type RewindForm = {
 
 /** A run with its flow, and the flow's files as they were when it was read. */
 export type RunDetail = {
+  card: string | null;
   carried_over: number;
   commit: CommitInfo | null;
   created_at: number;
@@ -871,6 +1123,7 @@ export type RunForm = {
 
 /** A summary of a run. Times are seconds since the epoch. */
 export type RunInfo = {
+  card: string | null;
   carried_over: number;
   commit: CommitInfo | null;
   created_at: number;
@@ -902,6 +1155,10 @@ export type RunInfo = {
 export type RunPage = {
   next: string | null;
   runs: RunInfo[];
+};
+
+export type SaveForm = {
+  name: string;
 };
 
 export type SecretForm = {
@@ -957,6 +1214,16 @@ export type SkipForm = {
   pauses?: boolean;
   /** The stop to act on; 409 if it has ended. */
   stop: number;
+};
+
+export type StartCardForm = {
+  /** Pause at the first tool call, or the first step. */
+  debug?: boolean;
+  guidance?: string;
+  /** Another agent than the card has. */
+  profile?: string | null;
+  /** `head` continues on the branch, `base` begins anew, and a number continues that attempt. */
+  start_from?: "head" | "base" | number;
 };
 
 export type StepForm = {
@@ -1174,6 +1441,60 @@ export type TreeEntry = {
   size: number | null;
 };
 
+/** A branch that a result was saved to; `is_merged` if the default branch has all its commits. */
+export type TrialBranch = {
+  age_seconds: number;
+  commit: RefValue;
+  is_merged: boolean;
+  name: string;
+};
+
+/** A trial. The agent began with the commit `sha`; `to_sha` has its changes, and is None if there are none. `ref` is the branch or tag of that commit, and `branch` the one that the result was last saved to. Trials that were created together are a `group`. */
+export type TrialInfo = {
+  branch: string | null;
+  by: string;
+  created_at: number;
+  ended_at: number | null;
+  group: string;
+  id: string;
+  live: Live;
+  profile: string;
+  prompt: string;
+  reason: string | null;
+  ref: string | null;
+  repo: string;
+  run: string;
+  settings: TrialSettings;
+  sha: string;
+  started_at: number | null;
+  state: "cancelled" | "cancelling" | "failed" | "passed" | "queued" | "running";
+  to_sha: string | null;
+};
+
+/** Trials, newest first, with the beginnings of their prompts; `next` is the cursor of the next page. */
+export type TrialPage = {
+  next: string | null;
+  trials: TrialInfo[];
+};
+
+/** What became of a trial: the files that it changed, and how long its run took. */
+export type TrialResult = {
+  files: ChangedFile[];
+  seconds: number | null;
+  trial: TrialInfo;
+};
+
+/** How an agent is tried. Its result is saved as `save`, if that is a name; with `debug` it pauses at tool calls. `input` is what it works on: all files at `ref`, with only the file at `path` to be changed, or no files at all. */
+export type TrialSettings = {
+  budget: Record<string, unknown>;
+  debug: boolean;
+  input: "branch" | "file" | "text";
+  model: string | null;
+  path: string | null;
+  ref: string | null;
+  save: string | null;
+};
+
 export type UndoForm = {
   /** The stop to act on; 409 if it has ended. */
   stop: number;
@@ -1195,6 +1516,18 @@ export type UnsetForm = {
 
 export type UnwatchForm = {
   expression: string;
+};
+
+export type UpdateBranchForm = {
+  /** Resolve conflicts by hand in a paused run, and not by the agent. */
+  by_hand?: boolean;
+};
+
+/** A card after its base was merged into its branch, or while a run resolves the conflicts. */
+export type Updated = {
+  card: CardInfo;
+  files: Record<string, string>;
+  is_clean: boolean;
 };
 
 /** One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value. `value` is set for a plain value, and truncated when it is long; `preview` is always one line. `bytes` is the size of the whole value as JSON. */
@@ -1235,6 +1568,40 @@ export type WayInfo = {
 export type WholeScope = {
   cut: string[];
   scope: Record<string, unknown>;
+};
+
+/** What does the work of a card: an agent, a script, or a flow of the repository; with none of them, people do. `cli`, `model` and `budget` are for an agent, `image` is for an agent or a script, and `inputs` are for a flow. */
+export type Work = {
+  agent: string | null;
+  budget: Record<string, unknown>;
+  cli: string | null;
+  flow: string | null;
+  image: string | null;
+  inputs: Record<string, unknown>;
+  model: string | null;
+  prompt: string;
+  run: string | null;
+};
+
+/** One of `agent`, `run` and `flow`, or none of them for work that people do. */
+export type WorkForm = {
+  /** The profile of an agent. */
+  agent?: string | null;
+  /** Limits of the agent, such as `{cost: 2.0, time: 20m}`. */
+  budget?: Record<string, unknown>;
+  /** The agent that a profile of the repository runs on. */
+  cli?: string | null;
+  /** A flow of the repository. */
+  flow?: string | null;
+  /** The container image for the agent or the script. */
+  image?: string | null;
+  /** Inputs of the flow. */
+  inputs?: Record<string, unknown>;
+  model?: string | null;
+  /** What to tell the agent in addition to the title and the description. */
+  prompt?: string;
+  /** A script. */
+  run?: string | null;
 };
 
 export type WriteForm = {

@@ -12,12 +12,13 @@ import type { FlowText, RepoFlowText } from "@/api/types";
 export function keysToRefresh(repo: string, news: readonly News[]): QueryKey[] {
   const isAbout = (is: (kind: string) => boolean) => news.length === 0 || news.some(({ kind }) => is(kind));
   const keys: QueryKey[] = isAbout((kind) => kind.startsWith("run.")) ? [["runs"]] : [];
-  if (isAbout((kind) => !kind.startsWith("run.") && kind !== TESTS_REPORTED))
-    return [...keys, ["repo", repo], ["repos"]];
+  if (isAbout((kind) => !OF_OTHERS.test(kind) && kind !== TESTS_REPORTED)) return [...keys, ["repo", repo], ["repos"]];
   return isAbout((kind) => kind === TESTS_REPORTED) ? [...keys, testsKey(repo)] : keys;
 }
 
 const testsKey = (repo: string) => ["repo", repo, "tests"];
+
+const OF_OTHERS = /^(run|card|attempt|trial)\./; // what the board, the playground and lists of runs show
 
 const TESTS_REPORTED = "tests.reported"; // the reports of a run are stored, soon after its end
 

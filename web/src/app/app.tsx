@@ -13,6 +13,8 @@ const RunPage = later(() => import("@/app/run-page").then((module) => module.Run
 const NewRunPage = later(() => import("@/app/new-run-page").then((module) => module.NewRunPage));
 const ReposPage = later(() => import("@/app/repos-page").then((module) => module.ReposPage));
 const RepoPage = later(() => import("@/app/repo-page").then((module) => module.RepoPage));
+const BoardPage = later(() => import("@/app/board-page").then((module) => module.BoardPage));
+const CardPage = later(() => import("@/app/card-page").then((module) => module.CardPage));
 
 const client = new QueryClient({
   defaultOptions: { queries: { retry: retryUnlessRefused, refetchOnWindowFocus: false } },
@@ -40,6 +42,8 @@ export function App() {
               <ReposPage />
             </Route>
             <Route path="/repos/:id">{({ id }) => <RepoPage key={id} id={id} />}</Route>
+            <Route path="/repos/:id/board">{({ id }) => <BoardPage key={id} id={id} />}</Route>
+            <Route path="/cards/:id">{({ id }) => <CardPage key={id} id={id} />}</Route>
             <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
             <Route>
               <Empty title="Page not found">

@@ -6,7 +6,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void
   return (
     <Dialog title="Keyboard shortcuts" isOpen={isOpen} onClose={onClose} width={560}>
       <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
-        {(["Debugger", "Page", "Anywhere"] as const).map((group) => (
+        {(["Debugger", "Page", "Board", "Anywhere"] as const).map((group) => (
           <section key={group}>
             <h3 className="mb-1 font-semibold text-muted text-sm">{group}</h3>
             <dl>
@@ -23,7 +23,8 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void
         ))}
       </div>
       <p className="mt-4 text-muted">
-        In the graph, the list and the trees, use the arrow keys to move and Enter to select.
+        In the graph, the list, the trees and the board, use the arrow keys to move and Enter to select. On the board,
+        Space picks up a card and drops it.
       </p>
     </Dialog>
   );

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { ChevronRight } from "lucide-react";
+import { ChevronRight, SquareKanban } from "lucide-react";
 import { useMemo } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
@@ -9,7 +9,7 @@ import type { Connection } from "@/api/sse";
 import type { RepoInfo } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { usePageTitle } from "@/app/page-title";
-import { repoLink } from "@/core/links";
+import { boardLink, repoLink } from "@/core/links";
 import { shortSha } from "@/core/refs";
 import { BranchesTab } from "@/features/repos/branches-tab";
 import { CodeTab, type DrawText } from "@/features/repos/code-tab";
@@ -23,6 +23,7 @@ import { TestsTab } from "@/features/repos/tests-tab";
 import { CommandLine } from "@/ui/command-line";
 import { Failed, Loading, Notice } from "@/ui/feedback";
 import { later } from "@/ui/later";
+import { LinkButton } from "@/ui/link-button";
 import { Count, Tabs } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 
@@ -73,6 +74,9 @@ function Header({ repo }: { repo: RepoInfo }) {
           <ChevronRight className="size-3.5 shrink-0 text-faint" aria-hidden />
           <h1 className="truncate font-semibold text-lg">{id}</h1>
         </nav>
+        <LinkButton href={boardLink(id)} size="sm" icon={<SquareKanban className="size-3.5" aria-hidden />}>
+          Board
+        </LinkButton>
         {title !== id && <span className="min-w-0 truncate text-muted">{title}</span>}
         <RepoState repo={repo} />
         {head && (

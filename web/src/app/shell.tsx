@@ -10,7 +10,7 @@ import { LoggedOut } from "@/app/logged-out";
 import { Palette } from "@/app/palette";
 import { toggleTheme } from "@/app/theme";
 import { keysOf } from "@/core/keys";
-import { repoLink } from "@/core/links";
+import { boardLink, repoLink } from "@/core/links";
 import { IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 
@@ -41,11 +41,10 @@ export function Shell({ children }: { children: ReactNode }) {
   useCommands(
     useMemo(
       () =>
-        (repos.data ?? []).map(({ id }) => ({
-          id: `repo-${id}`,
-          title: `Open repository ${id}`,
-          run: () => navigate(repoLink(id)),
-        })),
+        (repos.data ?? []).flatMap(({ id }) => [
+          { id: `repo-${id}`, title: `Open repository ${id}`, run: () => navigate(repoLink(id)) },
+          { id: `board-${id}`, title: `Open the board of ${id}`, run: () => navigate(boardLink(id)) },
+        ]),
       [repos.data, navigate],
     ),
   );
@@ -69,7 +68,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </Page>
           <Page
             href="/repos"
-            isCurrent={location.startsWith("/repos")}
+            isCurrent={location.startsWith("/repos") || location.startsWith("/cards")}
             icon={<BookMarked className="size-3.5" aria-hidden />}
           >
             <span className="sm:hidden">Repos</span>

@@ -27,7 +27,9 @@ test("function keys work while the user types, plain keys do not", () => {
 
 test("two presses in a row", () => {
   expect(shortcutFor(press("r"), "G", false)).toBe("runs");
-  expect(shortcutFor(press("n"), null, false)).toBeNull();
+  expect(shortcutFor(press("n"), "G", false)).toBe("new");
+  expect(shortcutFor(press("n"), null, false)).toBe("new-card");
+  expect(shortcutFor(press("p"), null, false)).toBeNull();
 });
 
 test("no two shortcuts have the same keys", () => {

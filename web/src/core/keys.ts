@@ -1,6 +1,6 @@
 /** Keys and what they do: one table for the listener, the help and the tooltips. */
 
-export type Shortcut = { id: string; keys: string; does: string; group: "Debugger" | "Page" | "Anywhere" };
+export type Shortcut = { id: string; keys: string; does: string; group: "Debugger" | "Page" | "Board" | "Anywhere" };
 
 export const SHORTCUTS = [
   { id: "continue", keys: "F8", does: "Continue", group: "Debugger" },
@@ -21,6 +21,8 @@ export const SHORTCUTS = [
   { id: "tests", keys: "5", does: "Show the tests", group: "Page" },
   { id: "artifacts", keys: "6", does: "Show the files", group: "Page" },
   { id: "menu", keys: "M", does: "Open the menu of the selected step or value", group: "Page" },
+  { id: "new-card", keys: "N", does: "New card", group: "Board" },
+  { id: "start-card", keys: "S", does: "Start the focused card", group: "Board" },
   { id: "search", keys: "/", does: "Search", group: "Page" },
   { id: "palette", keys: "Ctrl+K", does: "Search or run a command", group: "Anywhere" },
   { id: "help", keys: "?", does: "Show keyboard shortcuts", group: "Anywhere" },

@@ -17,6 +17,11 @@ export const runsLink = (filter: { repo?: string; ref?: string; flow?: string })
 
 export const repoLink = (repo: string, query: Query = {}) => withQuery(`/repos/${encodeURIComponent(repo)}`, query);
 
+export const boardLink = (repo: string, filter: { label?: string; agent?: string; search?: string } = {}) =>
+  withQuery(`/repos/${encodeURIComponent(repo)}/board`, filter);
+
+export const cardLink = (card: string, query: Query = {}) => withQuery(`/cards/${encodeURIComponent(card)}`, query);
+
 /** The start page; with `debug`, the run is to pause on its first step. */
 export const startLink = (flow: { repo?: string; flow?: string; ref?: string | null; debug?: 1 }) =>
   withQuery("/new", flow);

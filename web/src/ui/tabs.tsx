@@ -20,11 +20,15 @@ export function Tabs<Id extends string>({ label, tabs, active, onChange, childre
   const row = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is active, and may be out of sight
   useEffect(() => {
-    if (!row.current) return;
-    const bringIntoView = () =>
-      row.current?.querySelector("[aria-selected=true]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    const list = row.current;
+    if (!list) return;
+    const bringIntoView = () => {
+      const tab = list.querySelector("[aria-selected=true]")?.getBoundingClientRect();
+      const { left, right } = list.getBoundingClientRect();
+      if (tab) list.scrollLeft += Math.min(0, tab.left - left) || Math.max(0, tab.right - right); // not the page
+    };
     const resized = new ResizeObserver(bringIntoView); // also called at once
-    resized.observe(row.current);
+    resized.observe(list);
     return () => resized.disconnect();
   }, [active]);
   const move = (event: KeyboardEvent) => {

@@ -20,8 +20,8 @@ export function SettingsTab({ repo, canChange, onDeleted }: SettingsTabProps) {
 }
 
 /** Another one for other settings: a form that someone else has changed shows what is set now. */
-function settingsKey({ title, default_branch, remote_url, protected: names }: RepoInfo): string {
-  return JSON.stringify([title, default_branch, remote_url, names]);
+function settingsKey({ title, default_branch, remote_url, protected: names, test }: RepoInfo): string {
+  return JSON.stringify([title, default_branch, remote_url, names, test]);
 }
 
 function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
@@ -29,6 +29,7 @@ function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
   const [branch, setBranch] = useState(repo.default_branch);
   const [remote, setRemote] = useState(repo.remote_url ?? "");
   const [names, setNames] = useState(repo.protected.join(", "));
+  const [test, setTest] = useState(repo.test);
   const [isBusy, setBusy] = useState(false);
   const change = useChange(repo.id);
   const wanted = {
@@ -36,12 +37,14 @@ function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
     default_branch: branch.trim(),
     remote_url: remote.trim(),
     protected: namesIn(names),
+    test: test.trim(),
   };
   const isChanged =
     wanted.title !== repo.title ||
     wanted.default_branch !== repo.default_branch ||
     wanted.remote_url !== (repo.remote_url ?? "") ||
-    wanted.protected.join() !== repo.protected.join();
+    wanted.protected.join() !== repo.protected.join() ||
+    wanted.test !== repo.test;
   const save = async () => {
     setBusy(true);
     if (await change(() => repoApi.update(repo.id, wanted))) toast("Settings saved", "good");
@@ -101,6 +104,25 @@ function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
             placeholder="main, release"
             value={names}
             onChange={(event) => setNames(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label="Test command"
+        hint={
+          <>
+            Runs after an agent has worked on a card. Leave it empty to find one (pytest, npm test, go test, cargo test
+            or make test), or write <code className="font-mono">none</code>.
+          </>
+        }
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            disabled={!canChange}
+            placeholder="make test"
+            value={test}
+            onChange={(event) => setTest(event.target.value)}
           />
         )}
       </Field>

@@ -1,10 +1,10 @@
 import { GitBranch } from "lucide-react";
 import { Link } from "wouter";
 import type { RunInfo } from "@/api/types";
-import { repoLink, runsLink } from "@/core/links";
+import { cardLink, repoLink, runsLink } from "@/core/links";
 import { shortSha } from "@/core/refs";
 
-type Origin = Pick<RunInfo, "repo" | "ref" | "commit" | "started_by">;
+type Origin = Pick<RunInfo, "repo" | "ref" | "commit" | "started_by"> & { card?: string | null };
 
 /** Where a run comes from, in one line of text: "shop main 5f879b8 · push by ada". */
 export function originWords({ repo, ref, commit, started_by }: Origin): string {
@@ -13,7 +13,7 @@ export function originWords({ repo, ref, commit, started_by }: Origin): string {
 }
 
 /** The same with links, for the page of the run. */
-export function RunOrigin({ run: { repo, ref, commit, started_by } }: { run: Origin }) {
+export function RunOrigin({ run: { repo, ref, commit, started_by, card } }: { run: Origin }) {
   const branch = ref ?? commit?.branch;
   if (!repo && !branch && !commit && !started_by) return null;
   return (
@@ -36,6 +36,11 @@ export function RunOrigin({ run: { repo, ref, commit, started_by } }: { run: Ori
         <span className="shrink-0 font-mono" title={commit.message}>
           {shortSha(commit.sha)}
         </span>
+      )}
+      {card && (
+        <Link href={cardLink(card)} className="shrink-0 hover:text-text hover:underline">
+          card {card}
+        </Link>
       )}
       {started_by && (
         <span className="hidden min-w-0 truncate xl:inline">
