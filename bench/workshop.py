@@ -418,7 +418,7 @@ def time_plain_sql(file: str, case: str, samples: int) -> list[float]:
 
 async def time_desk(url: str, case: str, samples: int) -> list[float]:
     store = await open_sql_store(url)
-    workshop: Any = stored_in(store.database)  # all that the desk needs of it
+    workshop: Any = stored_in(store.database, store.news)  # all that the desk needs of it
     desk = TestDesk(workshop)
     spent = []
     for _ in range(samples):
