@@ -13,8 +13,9 @@ from pitstop.executors.jq_worker import JqWorker
 from pitstop.git import backend, reading
 from pitstop.limits import DEFAULTS
 from pitstop.platform import flow_index, push_events, scanning
+from pitstop.platform.cards import limits as card_limits
 from pitstop.platform.repo_values import MOST_PROTECTED
-from pitstop.platform.stored import firings
+from pitstop.platform.stored import cards, firings
 from pitstop.platform.triggers import payloads
 from pitstop.runs import shell_recording
 from pitstop.service.hooks import MOST_BODY_BYTES
@@ -29,6 +30,8 @@ PAGE = ROOT / "docs/reference/limits.md"
 SECTIONS, _, _ = PAGE.read_text().partition("## HTTP")  # which the tests of that door cover
 ROWS = re.findall(r"^\| (?P<what>.+?) \| (?P<limit>[\d,]+) \| (?P<setting>`\w+`)?[^|]*\|", SECTIONS, re.MULTILINE)
 
+BAD_CARDS = "platform/cards/test_bad_cards.py::test_a_card_that_cannot_be_is_refused_by_the_desk_and_over_http"
+MANY_CARDS = "platform/cards/test_bad_cards.py::test_what_an_operator_can_make_many_of_has_a_limit"
 TESTED = {  # the number that holds, and where a test goes beyond it
     "bytes of a flow, with": (
         limits.FLOW_BYTES,
@@ -155,6 +158,17 @@ TESTED = {  # the number that holds, and where a test goes beyond it
     ),
     "deliveries to a": (hooks.MOST_A_MINUTE, "platform/test_webhooks.py::test_too_many_deliveries_are_refused"),
     "entries of a folder": (reading.MOST_ENTRIES, "git/test_reading.py::test_a_very_large_folder_is_cut"),
+    "cards of a repository": (cards.MOST_CARDS, MANY_CARDS),
+    "characters of a card's title": (card_limits.LONGEST_TITLE, BAD_CARDS),
+    "characters of a card's description": (card_limits.LONGEST_TEXT, BAD_CARDS),
+    "labels of a card": (card_limits.MOST_LABELS, BAD_CARDS),
+    "characters of a label": (card_limits.LONGEST_LABEL, BAD_CARDS),
+    "notes on a card": (card_limits.MOST_NOTES, MANY_CARDS),
+    "attempts at a card": (card_limits.MOST_ATTEMPTS, MANY_CARDS),
+    "bytes that a `commit`": (
+        card_limits.COMMIT_BYTES,
+        "git/test_incoming.py::test_too_many_bytes_are_refused",
+    ),
 }
 
 
