@@ -312,9 +312,7 @@ async def test_what_an_operator_can_make_many_of_has_a_limit(bench: Workbench, m
         await cards.note(LOCAL, card.id, NewNote(text="one more"))
     monkeypatch.setattr(starting, "LONGEST_PROMPT", 1_000)
     await cards.update(LOCAL, card.id, CardChanges(work=Work(agent="claude")))
-    with pytest.raises(
-        BadCard, match="would have 100,.* characters, but at most 1,000 are allowed: resolve some notes"
-    ):
+    with pytest.raises(BadCard, match="at most 1,000 are allowed: resolve some notes"):
         await cards.start(LOCAL, card.id)
     monkeypatch.setattr(starting, "MOST_ATTEMPTS", 0)
     await cards.update(LOCAL, card.id, CardChanges(work=SCRIPT))
