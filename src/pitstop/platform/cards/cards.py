@@ -316,17 +316,19 @@ class CardWork:
 
     async def look_at_branches(self, repo: RepoRecord) -> None:
         """Take notice of cards whose branch has moved or is gone; what is in review is judged again."""
-        for card, head in await self.bench.cards.moved_branches(repo.id):
+        for card in await self.bench.cards.moved_branches(repo.id):
             try:
                 async with self.bench.changing(card) as record:
-                    await self._take_head(repo, record, head)
+                    await self._take_head(repo, record)
             except (PitstopError, OSError) as error:
                 log.warning("card %s: cannot take notice of its branch: %s", card, error)
 
-    async def _take_head(self, repo: RepoRecord, card: CardRecord, head: str | None) -> None:
-        if card.status == "in_progress" or card.head_sha == head:
+    async def _take_head(self, repo: RepoRecord, card: CardRecord) -> None:
+        if card.status == "in_progress":
             return  # the attempt knows where it began, and its end where the branch is
-        await self.bench.take_head(repo, card, head)
+        head = await self.bench.head_of(await self.bench.opened.ready(repo), card.branch)  # what is known may be old
+        if head != card.head_sha:
+            await self.bench.take_head(repo, card, head)
 
     async def note_landing(self, repo: RepoRecord, branch: str, sha: str) -> None:
         """Mark the merged cards whose commits are in what was landed."""

@@ -85,13 +85,13 @@ class StoredCards:
         wanted = select(cards).where(cards.c.repo == repo, cards.c.status == "in_review")
         return tuple(map(to_card, await self._database.rows(wanted)))
 
-    async def moved_branches(self, repo: str) -> list[tuple[str, str | None]]:
-        """The cards whose branch is not where they have it, with where it is; None if it is gone."""
+    async def moved_branches(self, repo: str) -> list[str]:
+        """The cards whose branch is not where they have it, as far as is known."""
         name = literal(BRANCHES) + cards.c.branch
-        joined = select(cards.c.id, refs.c.sha).outerjoin(refs, and_(refs.c.repo == cards.c.repo, refs.c.name == name))
+        joined = select(cards.c.id).outerjoin(refs, and_(refs.c.repo == cards.c.repo, refs.c.name == name))
         is_other = refs.c.sha.is_distinct_from(cards.c.head_sha)
         is_open = and_(cards.c.repo == repo, cards.c.status != "done", cards.c.branch.is_not(None))
-        return [(row.id, row.sha) for row in await self._database.rows(joined.where(is_open, is_other))]
+        return [row.id for row in await self._database.rows(joined.where(is_open, is_other))]
 
     async def merged_into(self, repo: str, base: str) -> tuple[CardRecord, ...]:
         """The cards that were merged into a branch, and have not landed."""
