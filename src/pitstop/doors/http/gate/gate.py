@@ -27,7 +27,7 @@ OPEN_PATHS = (
     "/icon.svg",
     "/favicon.ico",
 )
-OPEN_FOLDERS = ("/assets/", "/runs/", "/repos/")
+OPEN_FOLDERS = ("/assets/", "/runs/", "/repos/", "/cards/")
 VIEWER_PATHS = ("/logout", "/api/v1/login-links")  # that a viewer may post to: they act on the session of the caller
 
 
