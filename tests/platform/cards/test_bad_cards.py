@@ -249,7 +249,8 @@ async def test_the_text_of_a_card_reaches_the_agent_as_it_is_and_is_never_evalua
 
     prompt = await bench.plain_git("show", f"{card.branch}:prompt.txt", at=bench.bare)
     assert prompt.startswith(f"{title}\n\n{description}\n\nP {nasty}")
-    assert card.branch == f"card/1-a-touch-{'-'.join(str(trap).lower().replace('_', '-').strip('/').split('/'))}"[:47]
+    folder = "-".join(str(trap).lower().replace("_", "-").strip("/").split("/"))
+    assert card.branch == f"card/1-a-touch-{folder}"[:47].rstrip("-")
     await cards_of(bench).approve(LOCAL, card.id, Approval(message=f"M {nasty} \0\n\nCard: {card.id}"))
     (merged, *_) = (await bench.repos.commits(LOCAL, bench.repo, "main")).commits
     assert merged.subject == f"M {nasty}"
