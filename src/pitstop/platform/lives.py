@@ -50,11 +50,6 @@ def outcomes_before(outcome: FiringOutcome) -> tuple[FiringOutcome, ...]:
     return tuple(each for each, after in FIRING_MOVES.items() if outcome in after)
 
 
-def card_statuses_before(status: CardStatus) -> tuple[CardStatus, ...]:
-    """The statuses that a card can have when it gets this one."""
-    return tuple(each for each, after in CARD_MOVES.items() if status in after)
-
-
 def trial_states_before(state: TrialState) -> tuple[TrialState, ...]:
     """The states that a trial can be in when it gets this one."""
     return tuple(each for each, after in TRIAL_MOVES.items() if state in after)
