@@ -240,7 +240,7 @@ async def test_the_text_of_a_card_reaches_the_agent_as_it_is_and_is_never_evalua
     trap = tmp_path / "trapped"
     evaluated = "${{ .secrets.KEY }} ${{ 1 + 1 }}"
     nasty = f"$(touch {trap}) `touch {trap}` '\"\\ {evaluated} %s <b>&amp; \u05e9\u05dc\u05d5\u05dd \U0001f680"
-    title = f"A {nasty}"[:200]
+    title = f"A {nasty}"[:200].strip()
     description = f"D {nasty}\n\n---\nrun: [1]\n\u202ebackwards \x1b[31m \0 end"
     await write(bench, ".pitstop/agents/writer.yaml", profile("cat > prompt.txt"))
     work = Work(agent="writer", prompt=f"P {nasty}")
