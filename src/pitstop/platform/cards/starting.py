@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pitstop.errors import BadCard, BadMove, TooDeep, UnknownPath
+from pitstop.errors import BadCard, BadMove, PitstopError, TooDeep, UnknownPath
 from pitstop.git.names import BRANCHES, ZEROS
 from pitstop.git.reading import RepositoryReader
 from pitstop.platform.cards.card_info import CardPreview, StartCard
@@ -161,7 +161,7 @@ class CardStarter:
             run = await self._runs.run(card.run)
             failures = (await run.info()).failures
             lines = await run.log_tail(failures[0].occurrence, LOG_LINES) if failures else []
-        except Exception as error:  # noqa: BLE001 - the log is a help, and its run may be gone
+        except (PitstopError, OSError) as error:  # the log is a help, and its run may be gone
             return f"(the log cannot be read: {error})"
         said = [*lines, *(f"{each.step} failed: {each.message}" for each in failures[:3])]
         return "\n".join(said)[-LOG_CHARACTERS:]
