@@ -21,6 +21,7 @@ from pitstop.git.names import (
     is_short_sha,
     short_name,
 )
+from pitstop.git.raw_commits import read_commits
 from pitstop.git.ref_values import RefValue, read_refs
 from pitstop.git.reflog import RefMove, chain_of, find_in_chain, parse_reflog, read_end
 from pitstop.trees import entries_in, remove_tree
@@ -139,9 +140,9 @@ class BareRepository:
         A move that was logged but never happened, because of a crash, does not count.
         """
         self._check(ref)
-        found = await ask_git(self.folder, "rev-parse", "--verify", "--quiet", ref)
+        current = await self.commit_at(ref)
         content = await in_thread(partial(read_end, self.folder / "logs" / ref))
-        return find_in_chain(parse_reflog(content), found.output.decode().strip(), words)
+        return find_in_chain(parse_reflog(content), current or "", words)
 
     async def logged_words(self, ref: str) -> frozenset[str]:
         """All words in the messages of a ref's reflog, as far back as that is read."""
@@ -162,6 +163,25 @@ class BareRepository:
         if not places or sha is None:
             raise UnknownRef(self.name, name)
         return sha
+
+    async def commit_at(self, ref: str) -> str | None:
+        """The commit of a ref, by its full name; None if it does not exist. Raises `UnknownRef` for an invalid name."""
+        self._check(ref)
+        found = await ask_git(self.folder, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+        return found.output.decode().strip() or None
+
+    async def head_of(self, branch: str | None) -> str | None:
+        """The commit of a branch; None if there is no such branch."""
+        if branch is None or not is_branch_name(branch):
+            return None
+        return await self.commit_at(BRANCHES + branch)
+
+    async def tree_of(self, commit: str) -> str:
+        """Raises `UnknownRef`."""
+        (found,) = await read_commits(self.folder, [commit])
+        if found is None:
+            raise UnknownRef(self.name, commit)
+        return found.tree
 
     # Its history
 

@@ -16,7 +16,7 @@ from pitstop.errors import (
     UnknownRef,
 )
 from pitstop.git.bare import BareRepository, candidates_of
-from pitstop.git.commands import ask_git, run_git
+from pitstop.git.commands import run_git
 from pitstop.git.incoming import commit_tree
 from pitstop.git.merged_trees import Sides, clean_tree
 from pitstop.git.names import BRANCHES, MOST_PATH_CHARACTERS, ZEROS, is_branch_name, is_writable_path
@@ -122,9 +122,11 @@ async def write_file(
             f"invalid path {path!r}: use a relative path without '..' and '.git', of at most "
             f"{MOST_PATH_CHARACTERS:,} characters"
         )
+    if not is_branch_name(branch):
+        raise UnknownRef(repository.name, branch)
     verb = "delete" if content is None else "update"
     for tries_left in reversed(range(MOST_TRIES)):
-        head = await _head_of(repository, branch)
+        head = await repository.head_of(branch)
         if head is None and await repository.refs():
             raise UnknownRef(repository.name, branch)
         found = None if head is None else await _file_at(repository, head, path)
@@ -132,7 +134,7 @@ async def write_file(
         if content is None and found is None:
             raise UnknownPath(path, head or branch)
         tree = await _changed_tree(repository, head, path, content, found)
-        if head is not None and tree == await _tree_of(repository, head):
+        if head is not None and tree == await repository.tree_of(head):
             return head
         text = message.strip() or f"{verb.capitalize()} {path}"
         sha = await commit_tree(repository, tree, () if head is None else (head,), text, who)
@@ -161,18 +163,6 @@ async def _ends_of(repository: BareRepository, source: str, target: str) -> tupl
     if merged is None or base is None:
         raise UnknownRef(repository.name, source if merged is None else target)
     return merged, base
-
-
-async def _head_of(repository: BareRepository, branch: str) -> str | None:
-    """The commit of a branch; None if it does not exist. Raises `UnknownRef` for a name that no branch can have."""
-    if not is_branch_name(branch):
-        raise UnknownRef(repository.name, branch)
-    outcome = await ask_git(repository.folder, "rev-parse", "--verify", "--quiet", f"{BRANCHES}{branch}^{{commit}}")
-    return outcome.output.decode().strip() or None
-
-
-async def _tree_of(repository: BareRepository, commit: str) -> str:
-    return (await run_git(repository.folder, "rev-parse", f"{commit}^{{tree}}")).decode().strip()
 
 
 async def _changed_tree(

@@ -26,6 +26,7 @@ from pitstop.platform.scheduling import Scheduler
 from pitstop.platform.starting import Starter
 from pitstop.platform.stored.all import Stored
 from pitstop.platform.stored.firings import NewFiring
+from pitstop.platform.work_runs import WorkRuns
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.run_request import RunRequest
 from pitstop.runs.server_runs import ServerRuns
@@ -57,8 +58,9 @@ class Workshop:
         self.feed = Feed(stored.feed, clock)
         self.opened = OpenRepos(folder, home, servers)
         self.index = FlowIndex(files, new_evaluator)
-        self.cards = CardWork(stored, self.opened, self.index, clock, self.wake)
-        self.trials = TrialWork(stored, self.cards, clock, self.scan_now)
+        self._work_runs = WorkRuns(stored.firings, clock)
+        self.cards = CardWork(stored, self.opened, self.index, self._work_runs, clock, self.wake)
+        self.trials = TrialWork(stored, self.cards, self._work_runs, clock, self.scan_now)
         self.flows = CommittedFlows(self.repos, self.opened, self.cards, self.trials.results.commit, self.scan_now)
         self._backend = GitBackend()
         self._scanner = Scanner(self.pushes, self.firings, self.index)
@@ -72,8 +74,7 @@ class Workshop:
     async def open(self, runs: ServerRuns) -> AsyncIterator[Self]:
         """Start what is pending, and look for pushes that nothing was told of, for as long as the context lasts."""
         self._starter = Starter(self.firings, self._complete, runs, self.opened.home)
-        self.cards.use(runs, self._starter.refuse)
-        self.trials.use(runs, self._starter.refuse)
+        self._work_runs.use(runs, self._starter.refuse)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._recover()

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from pitstop.git.changes import ChangedFile, Diff, Patch
 from pitstop.git.ref_values import RefValue
-from pitstop.platform.cards.card_values import Live
+from pitstop.platform.live_state import Live
 from pitstop.platform.lives import TrialState
 from pitstop.platform.playground.trial_values import Input, NewTrial, TrialInfo, TrialSettings
 from pitstop.service.caller import Caller

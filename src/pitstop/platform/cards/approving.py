@@ -51,7 +51,7 @@ class CardApproving:
         return await self._finish(repo, opened, card, head, merged, who)
 
     async def _head(self, opened: OpenRepo, card: CardRecord) -> str:
-        head = await self._bench.head_of(opened, card.branch)
+        head = await opened.bare.head_of(card.branch)
         if head is None:
             raise UnknownRef(card.repo, f"{card.branch} (the branch of card {card.id} was deleted: retry the card)")
         return head
@@ -107,7 +107,7 @@ class CardApproving:
     async def finish_merged(self, card: CardRecord) -> None:
         """Let a card be done that was merged before its server was killed."""
         repo, opened = await self._bench.place_of(card)
-        head = await self._bench.head_of(opened, card.branch)
+        head = await opened.bare.head_of(card.branch)
         if head is None or head != card.head_sha:
             return
         merged = await self._merged_before(opened, card, head)

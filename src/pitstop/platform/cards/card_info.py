@@ -10,12 +10,12 @@ from pitstop.git.merging import Method
 from pitstop.platform.cards.card_values import (
     AttemptKind,
     Conflict,
-    Live,
     NoteKind,
     Side,
     Work,
     WorkKind,
 )
+from pitstop.platform.live_state import Live
 from pitstop.platform.lives import AttemptOutcome, CardStatus
 from pitstop.store.port import Status
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from pitstop.git.merged_trees import ConflictFile
+from pitstop.platform.live_state import Live
 from pitstop.platform.lives import AttemptOutcome, CardStatus
 
 WorkKind = Literal["agent", "run", "flow", "none"]
@@ -78,16 +79,6 @@ class CardRecord(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     depth: int = 0
     version: int = 1
-
-
-class Live(Struct, frozen=True, kw_only=True):
-    """What an attempt is doing: its last tool call in a few words, how many there were, and what they cost."""
-
-    tool: str | None = None
-    about: str = ""
-    calls: int = 0
-    cost: float | None = None
-    tokens: int | None = None
 
 
 class AttemptRecord(Struct, frozen=True, kw_only=True):

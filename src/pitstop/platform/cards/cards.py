@@ -1,7 +1,7 @@
 """The cards of a server: everything that is done with them, and the chore that lets them follow their runs."""
 
 import logging
-from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterable, Callable, Collection, Mapping
 from typing import Any
 
 from msgspec.structs import asdict, replace
@@ -12,12 +12,10 @@ from pitstop.errors import (
     BadMove,
     CardInProgress,
     CommandRefused,
-    NotRunning,
     PitstopError,
     ProtectedRef,
     StaleCard,
     UnknownRef,
-    UnknownRun,
 )
 from pitstop.git.merged_trees import ConflictFile
 from pitstop.git.names import BRANCHES, ZEROS
@@ -26,24 +24,22 @@ from pitstop.platform.cards.card_info import Approval, CardChanges, CardMove, Ne
 from pitstop.platform.cards.card_values import CardRecord, Work
 from pitstop.platform.cards.changing import CardBench
 from pitstop.platform.cards.committing import Committing
-from pitstop.platform.cards.ending import CANCELLED, CardEnding
+from pitstop.platform.cards.ending import CardEnding
 from pitstop.platform.cards.limits import LONGEST_TEXT, check_card
 from pitstop.platform.cards.notes import CardNotes
 from pitstop.platform.cards.positions import between
-from pitstop.platform.cards.progress import RunProgress, follow_runs
 from pitstop.platform.cards.starting import CardStarter
 from pitstop.platform.cards.work_flows import branch_name
 from pitstop.platform.flow_index import FlowIndex
 from pitstop.platform.lives import CARD_MOVES, CardStatus
 from pitstop.platform.open_repos import OpenRepos
-from pitstop.platform.repo_values import FiringRecord, RepoRecord
+from pitstop.platform.repo_values import RepoRecord
+from pitstop.platform.run_progress import RunProgress, follow_runs
 from pitstop.platform.stored.all import Stored
 from pitstop.platform.stored.cards import new_card
 from pitstop.platform.stored.firings import NewFiring
-from pitstop.runs.server_runs import ServerRuns
+from pitstop.platform.work_runs import WorkRuns
 from pitstop.store.port import RunRecord
-
-CANCEL_SECONDS = 30.0  # how long a client waits for the run to end
 
 log = logging.getLogger(__name__)
 
@@ -56,26 +52,20 @@ class CardWork:
         stored: Stored,
         opened: OpenRepos,
         index: FlowIndex,
+        runs: WorkRuns,
         clock: Clock,
         wake: Callable[[], None],
     ) -> None:
         self.bench = bench = CardBench(stored, opened, index, wake)
         self.notes = CardNotes(bench)
-        self.starter = CardStarter(bench, self.notes)
+        self.starter = CardStarter(bench, self.notes, runs)
         self._approving = CardApproving(bench, self.starter)
         self._committing = Committing(bench)
         self._ending = CardEnding(bench)
         self._progress = RunProgress(stored.run_logs, stored.attempts)
         self._logs = stored.run_logs
-        self._clock = clock
-        self._runs: ServerRuns | None = None
-        self._refuse: Callable[[FiringRecord, str], Awaitable[bool]] | None = None
-
-    def use(self, runs: ServerRuns, refuse: Callable[[FiringRecord, str], Awaitable[bool]]) -> None:
-        """Cancel and read runs with these; `refuse` keeps a pending firing from being started."""
         self._runs = runs
-        self._refuse = refuse
-        self.starter.use(runs)
+        self._clock = clock
 
     # Their life
 
@@ -108,7 +98,7 @@ class CardWork:
 
     async def _check_base(self, repo: RepoRecord, base: str) -> None:
         """UnknownRef for a base that does not exist."""
-        if await self.bench.head_of(await self.bench.opened.ready(repo), base) is None:
+        if await (await self.bench.opened.ready(repo)).bare.head_of(base) is None:
             raise UnknownRef(repo.id, base)
 
     async def update(self, card: str, changes: CardChanges, version: int | None) -> CardRecord:
@@ -167,7 +157,7 @@ class CardWork:
     ) -> tuple[dict[str, Any], tuple[NewFiring, ...]]:
         """What changes with a card that people work on, and what judges it: its branch is made when they begin."""
         repo, opened = await self.bench.place_of(card)
-        head = await self.bench.head_of(opened, card.branch)
+        head = await opened.bare.head_of(card.branch)
         if status == "in_progress" and head is None:
             base = await opened.bare.resolve(f"{BRANCHES}{card.base}")
             branch = branch_name(card.number, card.title)
@@ -199,23 +189,9 @@ class CardWork:
         if record.work.kind == "none" and record.run is None:
             async with self.bench.changing(card) as record:
                 return await self.bench.cards.move(record, "todo")
-        await self._end_run(record.run or "")
+        await self._runs.end(record.run or "", "the card was cancelled")
         await self._settle()
         return await self.bench.cards.get(card)
-
-    async def _end_run(self, run: str) -> None:
-        firing = await self.bench.firings.of_run(run)
-        assert self._runs is not None
-        assert self._refuse is not None
-        if firing is not None and await self._refuse(firing, CANCELLED):
-            return
-        try:
-            found = await self._runs.run(run)
-            await found.cancel("the card was cancelled")
-            async with self._clock.timeout(CANCEL_SECONDS):
-                await found.wait()
-        except (UnknownRun, NotRunning, TimeoutError):
-            return
 
     async def reject(self, card: str, rejection: Rejection, who: str, version: int | None) -> CardRecord:
         """BadMove, StaleCard."""
@@ -243,7 +219,7 @@ class CardWork:
 
     async def _delete_branch(self, card: CardRecord, who: str) -> None:
         repo, opened = await self.bench.place_of(card)
-        head = await self.bench.head_of(opened, card.branch)
+        head = await opened.bare.head_of(card.branch)
         if head is None or card.branch is None:
             return
         if card.branch in (repo.default_branch, *repo.settings.protected):
@@ -326,7 +302,7 @@ class CardWork:
     async def _take_head(self, repo: RepoRecord, card: CardRecord) -> None:
         if card.status == "in_progress":
             return  # the attempt knows where it began, and its end where the branch is
-        head = await self.bench.head_of(await self.bench.opened.ready(repo), card.branch)  # what is known may be old
+        head = await (await self.bench.opened.ready(repo)).bare.head_of(card.branch)  # what is known may be old
         if head != card.head_sha:
             await self.bench.take_head(repo, card, head)
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from pitstop.errors import RefMoved, StaleCard, UnknownRef
 from pitstop.git.commands import run_git
 from pitstop.git.names import ZEROS
-from pitstop.git.raw_commits import read_commits
 from pitstop.platform.cards.card_values import CardRecord
 from pitstop.platform.cards.judging import judge_firings
 from pitstop.platform.flow_index import FlowIndex
@@ -48,15 +47,6 @@ class CardBench:
         repo = await self.repos.get(card.repo)
         return repo, await self.opened.ready(repo)
 
-    async def head_of(self, opened: OpenRepo, branch: str | None) -> str | None:
-        """Where a branch is; None if there is none."""
-        if branch is None:
-            return None
-        try:
-            return await opened.bare.resolve(f"refs/heads/{branch}")
-        except UnknownRef:
-            return None
-
     async def keep(self, opened: OpenRepo, card: CardRecord, sha: str, who: str) -> None:
         """Keep a commit that a branch leaves, for the attempts that made it."""
         with suppress(RefMoved):  # it is kept already
@@ -68,13 +58,6 @@ class CardBench:
         kept = [(name, name.rpartition("/")[2]) for name in listed.decode().split()]
         if kept:
             await opened.bare.delete_refs(kept, who)
-
-    async def tree_of(self, opened: OpenRepo, sha: str) -> str:
-        """The tree of a commit. UnknownRef."""
-        (commit,) = await read_commits(opened.bare.folder, [sha])
-        if commit is None:
-            raise UnknownRef(opened.id, sha)
-        return commit.tree
 
     async def judges_of(
         self, repo: RepoRecord, opened: OpenRepo, card: CardRecord, status: CardStatus, sha: str, depth: int

@@ -40,7 +40,7 @@ class Committing:
             if before == tree:
                 await self._note(attempt, head)
                 return {"sha": head, "branch": branch, "is_changed": True}
-        if len(parents) == 1 and await self._bench.tree_of(opened, parents[0]) == tree and head in (None, parents[0]):
+        if len(parents) == 1 and await opened.bare.tree_of(parents[0]) == tree and head in (None, parents[0]):
             await self._note(attempt, None)
             return {"sha": None, "branch": branch, "is_changed": False}
         who = RUN_AUTHOR if attempt is None else CARD_AUTHOR
@@ -58,7 +58,7 @@ class Committing:
 
     async def _head(self, opened: OpenRepo, branch: str, *, is_new: bool) -> str | None:
         """Where the branch is. That of a card is made again if it is gone; UnknownRef for others."""
-        head = await self._bench.head_of(opened, branch)
+        head = await opened.bare.head_of(branch)
         if head is None and not is_new:
             raise UnknownRef(opened.id, branch or "the commit of the run, which is not the head of a branch")
         return head
@@ -71,7 +71,7 @@ class Committing:
         lines = f"{commit.subject}\n{commit.body}".splitlines()
         if f"Run: {record.id}" not in lines or commit.parents != parents:
             raise RefMoved(record.ref or "", parents[0], head)
-        return await self._bench.tree_of(opened, head)
+        return await opened.bare.tree_of(head)
 
     async def _check_markers(self, opened: OpenRepo, attempt: AttemptRecord, tree: str) -> None:
         """CommandRefused if a file has conflict markers that its branch and the base do not have."""

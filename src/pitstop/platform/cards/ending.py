@@ -7,15 +7,12 @@ from msgspec.structs import replace
 from pitstop.errors import PitstopError, UnknownCard, UnknownRepo
 from pitstop.platform.cards.card_values import AttemptRecord, CardRecord
 from pitstop.platform.cards.changing import CardBench
-from pitstop.platform.lives import AttemptOutcome, CardStatus, RunOutcome
+from pitstop.platform.lives import AttemptOutcome, CardStatus
 from pitstop.platform.stored.attempts import EndedRun
 from pitstop.platform.stored.firings import NewFiring
-from pitstop.store.port import Status
+from pitstop.platform.work_runs import outcome_of
 
-LONGEST_REASON = 2_000
 UNCHANGED = "the work changed nothing"
-LOST = "its run was deleted"
-CANCELLED = "cancelled before it was started"
 
 log = logging.getLogger(__name__)
 
@@ -106,16 +103,3 @@ class CardEnding:
         await self._bench.steps.end_judge(
             card, firing, said=None if outcome == "passed" else said, status=targets[on_fail] if is_moved else None
         )
-
-
-def outcome_of(status: Status | None, reason: str | None) -> tuple[RunOutcome, str | None]:
-    """How a run ended that was done for a card or a trial, and why. One that never began has no status."""
-    reason = None if reason is None else reason[:LONGEST_REASON]
-    match status:
-        case "passed":
-            return "passed", None
-        case "cancelled":
-            return "cancelled", reason
-        case None:
-            return "cancelled" if reason == CANCELLED else "failed", reason or LOST
-    return "failed", reason or "the run failed"

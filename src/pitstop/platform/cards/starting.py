@@ -29,25 +29,20 @@ from pitstop.platform.open_repos import OpenRepo
 from pitstop.platform.push_events import MOST_DEPTH
 from pitstop.platform.repo_values import FiringRecord, RepoRecord
 from pitstop.platform.stored.firings import NewFiring
+from pitstop.platform.work_runs import WorkRuns, paused_at
 from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest, RunRequest
-from pitstop.runs.server_runs import ServerRuns
 
 LOG_LINES = 200
 LOG_CHARACTERS = 16 * 1024
-LONGEST_LEASE_SECONDS = 4 * 3600.0
 
 
 class CardStarter:
     """Starts attempts. What a run needs is made of the attempt when its firing is due, also after a crash."""
 
-    def __init__(self, bench: CardBench, notes: CardNotes) -> None:
+    def __init__(self, bench: CardBench, notes: CardNotes, runs: WorkRuns) -> None:
         self._bench = bench
         self._notes = notes
-        self._runs: ServerRuns | None = None
-
-    def use(self, runs: ServerRuns) -> None:
-        """Read the logs of earlier attempts from these runs."""
         self._runs = runs
 
     async def start(self, card: CardRecord, options: StartCard, who: str, depth: int = 0) -> CardRecord:
@@ -107,7 +102,7 @@ class CardStarter:
         self, repo: RepoRecord, opened: OpenRepo, card: CardRecord, options: StartCard
     ) -> tuple[str, str]:
         """Where the branch of the card begins, and where this attempt does. UnknownRef, BadCard."""
-        head = await self._bench.head_of(opened, card.branch)
+        head = await opened.bare.head_of(card.branch)
         base = await opened.bare.resolve(f"{BRANCHES}{card.base}")
         if isinstance(options.start_from, int):
             attempt = await self._bench.attempts.get(card.id, options.start_from)
@@ -120,7 +115,7 @@ class CardStarter:
 
     async def _move_branch(self, opened: OpenRepo, card: CardRecord, sha: str, who: str) -> None:
         """Let the branch begin where the attempt does. What it had is kept for the attempts that made it."""
-        ref, head = f"{BRANCHES}{card.branch}", await self._bench.head_of(opened, card.branch)
+        ref, head = f"{BRANCHES}{card.branch}", await opened.bare.head_of(card.branch)
         if head == sha:
             return
         if head is not None:
@@ -155,10 +150,10 @@ class CardStarter:
 
     async def _last_log(self, card: CardRecord) -> str:
         """The end of the log of the step at which the last attempt failed."""
-        if card.run is None or self._runs is None or card.status != "failed":
+        if card.run is None or card.status != "failed":
             return ""
         try:
-            run = await self._runs.run(card.run)
+            run = await self._runs.get(card.run)
             failures = (await run.info()).failures
             lines = await run.log_tail(failures[0].occurrence, LOG_LINES) if failures else []
         except (PitstopError, OSError) as error:  # the log is a help, and its run may be gone
@@ -272,17 +267,12 @@ def _message(card: CardRecord, attempt: AttemptRecord, work: Work) -> str:
 
 def _debug_of(pause: str) -> DebugRequest | None:
     """How the run of an attempt is held up, if its user wants that."""
-    if not pause:
-        return None
-    points: tuple[BreakpointRequest, ...] = ()
-    if pause == "tool":
-        points = (BreakpointRequest(tool="any", once=True),)
-    elif pause == "commit":
-        points = (BreakpointRequest(step="commit", note="Resolve the conflicts in the workspace, then continue."),)
-    return DebugRequest(
-        breakpoints=points,
-        flow_breakpoints=False,
-        remembers=False,
-        stop_at_entry=pause == "step",
-        lease_seconds=LONGEST_LEASE_SECONDS,
-    )
+    match pause:
+        case "tool":
+            return paused_at(BreakpointRequest(tool="any", once=True))
+        case "step":
+            return paused_at(at_entry=True)
+        case "commit":
+            note = "Resolve the conflicts in the workspace, then continue."
+            return paused_at(BreakpointRequest(step="commit", note=note))
+    return None

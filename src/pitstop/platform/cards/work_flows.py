@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from pitstop.errors import BadCard, UnknownPath
+from pitstop.errors import BadCard
 from pitstop.git.reading import RepositoryReader
 from pitstop.platform.cards.card_values import CardRecord, Conflict, NoteRecord, Work
-from pitstop.steps.agents.profile import OWN_PROFILES, Profile, built_in_profiles, own_profile, profile_named
+from pitstop.platform.committed_profiles import profile_at, text_at
+from pitstop.steps.agents.profile import Profile
 from pitstop.steps.agents.prompt import fenced
 from pitstop.steps.failures import BadConfig
 
 NO_TEST = "none"
 LONGEST_SLUG = 40
-READ_BYTES = 1024 * 1024
 Pause = Literal["", "tool", "step", "commit"]  # where the run of an attempt pauses first
 
 _PYTEST_FILES = ("pytest.ini", "conftest.py")
@@ -111,10 +111,7 @@ async def work_profile(reader: RepositoryReader, sha: str, work: Work) -> Profil
     if work.agent is None:
         return None
     try:
-        if work.agent in built_in_profiles():
-            return profile_named(work.agent)
-        text = await _text(reader, sha, f"{OWN_PROFILES}/{work.agent}.yaml")
-        return profile_named(work.agent) if text is None else own_profile(work.agent, text, work.cli)
+        return await profile_at(reader, sha, work.agent, work.cli)
     except BadConfig as error:
         raise BadCard(str(error)) from error
 
@@ -130,15 +127,15 @@ async def find_test(reader: RepositoryReader, sha: str, setting: str) -> str | N
     if setting:
         return None if setting == NO_TEST else setting
     names = {entry.name for entry in (await reader.tree(sha, "")).entries}
-    pyproject = await _text(reader, sha, "pyproject.toml") if "pyproject.toml" in names else None
+    pyproject = await text_at(reader, sha, "pyproject.toml") if "pyproject.toml" in names else None
     if names.intersection(_PYTEST_FILES) or "[tool.pytest" in (pyproject or ""):
         return "python3 -m pytest"
-    if "package.json" in names and _has_test_script(await _text(reader, sha, "package.json")):
+    if "package.json" in names and _has_test_script(await text_at(reader, sha, "package.json")):
         return "npm test"
     for file, command in (("go.mod", "go test ./..."), ("Cargo.toml", "cargo test")):
         if file in names:
             return command
-    makefile = await _text(reader, sha, "Makefile") if "Makefile" in names else None
+    makefile = await text_at(reader, sha, "Makefile") if "Makefile" in names else None
     return "make test" if _TEST_TARGET.search(makefile or "") else None
 
 
@@ -150,10 +147,3 @@ def _has_test_script(text: str | None) -> bool:
     except (ValueError, AttributeError):
         return False
     return isinstance(test, str) and "no test specified" not in test
-
-
-async def _text(reader: RepositoryReader, sha: str, path: str) -> str | None:
-    try:
-        return (await reader.blob(f"{sha}:{path}", READ_BYTES)).decode(errors="replace")
-    except UnknownPath:
-        return None

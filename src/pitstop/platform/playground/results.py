@@ -5,7 +5,7 @@ from typing import Any
 
 from pitstop.errors import CommandRefused, RefMoved
 from pitstop.git.bare import BareRepository
-from pitstop.git.commands import ask_git, run_git
+from pitstop.git.commands import run_git
 from pitstop.git.incoming import commit_tree, receive_tree
 from pitstop.git.names import BRANCHES, ZEROS
 from pitstop.platform.cards.changing import CardBench
@@ -39,12 +39,12 @@ class TrialResults:
         opened = await self.opened(trial)
         await receive_tree(opened.bare, tree, pack, trial.sha, limit_bytes=COMMIT_BYTES)
         await _check_files(opened.bare, trial, tree)
-        stored = await _commit_at(opened.bare, trial.kept)
-        is_changed = await self._bench.tree_of(opened, trial.sha) != tree
+        stored = await opened.bare.commit_at(trial.kept)
+        is_changed = await opened.bare.tree_of(trial.sha) != tree
         if not is_changed and stored is not None:
             await opened.bare.delete_refs([(trial.kept, stored)], AUTHOR)
         sha = stored if is_changed else None
-        if is_changed and (stored is None or await self._bench.tree_of(opened, stored) != tree):
+        if is_changed and (stored is None or await opened.bare.tree_of(stored) != tree):
             text = f"{message.strip()}\nRun: {record.id}\n"
             sha = await commit_tree(opened.bare, tree, (trial.sha,), text, AUTHOR)
             reason = f"pitstop: trial run={record.id}"
@@ -83,11 +83,6 @@ class TrialResults:
         gone = [(ref, sha) for ref, sha in found if ref.removeprefix(KEPT) not in remaining]
         if gone:
             await opened.bare.delete_refs(gone, AUTHOR)
-
-
-async def _commit_at(bare: BareRepository, ref: str) -> str | None:
-    """Where a hidden ref is."""
-    return (await ask_git(bare.folder, "rev-parse", "--verify", "--quiet", ref)).output.decode().strip() or None
 
 
 async def _check_files(bare: BareRepository, trial: TrialRecord, tree: str) -> None:

@@ -3,12 +3,10 @@
 from msgspec.structs import replace
 
 from pitstop.engine.ports import Clock
-from pitstop.errors import BadCard, BadRequest, CommandRefused, Unknown, UnknownPath
+from pitstop.errors import BadRequest, CommandRefused, Unknown, UnknownPath
 from pitstop.git.names import BRANCHES, TAGS
-from pitstop.platform.cards.card_values import Work
 from pitstop.platform.cards.changing import CardBench
-from pitstop.platform.cards.ending import CANCELLED
-from pitstop.platform.cards.work_flows import work_secrets
+from pitstop.platform.committed_profiles import profile_at
 from pitstop.platform.open_repos import OpenRepo
 from pitstop.platform.playground.limits import check_trial
 from pitstop.platform.playground.trial_flows import PAUSE_AT_CALLS, empty_commit, facts_of, flow_text
@@ -16,9 +14,11 @@ from pitstop.platform.playground.trial_values import NewTrial, TrialRecord
 from pitstop.platform.repo_values import FiringRecord
 from pitstop.platform.stored.firings import NewFiring
 from pitstop.platform.stored.trials import StoredTrials
+from pitstop.platform.work_runs import CANCELLED
 from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_request import RunRequest
 from pitstop.steps.agents.profile import OWN_PROFILES, built_in_profiles
+from pitstop.steps.failures import BadConfig
 
 
 class TrialStarter:
@@ -64,8 +64,8 @@ class TrialStarter:
     async def _prepared(self, opened: OpenRepo, trial: TrialRecord) -> TrialRecord:
         """The trial with its flow, and where it begins without files, with that commit."""
         try:
-            secrets = await work_secrets(opened.reader, trial.sha, Work(agent=trial.profile))
-        except BadCard as error:
+            secrets = (await profile_at(opened.reader, trial.sha, trial.profile)).secrets
+        except BadConfig as error:
             raise BadRequest(str(error)) from error
         sha = trial.sha
         if trial.settings.input == "text":

@@ -8,17 +8,12 @@ import msgspec
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import run_git
 from pitstop.git.incoming import commit_tree
-from pitstop.platform.cards.starting import LONGEST_LEASE_SECONDS
 from pitstop.platform.playground.trial_values import TrialInfo, TrialSettings
-from pitstop.runs.run_request import BreakpointRequest, DebugRequest
+from pitstop.platform.work_runs import paused_at
+from pitstop.runs.run_request import BreakpointRequest
 from pitstop.steps.agents.profile import OWN_PROFILES
 
-PAUSE_AT_CALLS = DebugRequest(
-    breakpoints=(BreakpointRequest(tool="any"),),
-    flow_breakpoints=False,
-    remembers=False,
-    lease_seconds=LONGEST_LEASE_SECONDS,
-)
+PAUSE_AT_CALLS = paused_at(BreakpointRequest(tool="any"))
 _ONLY_ONE_FILE = "Change only the file `${{ .trigger.trial.path }}`: a change of another file is refused."
 _SUBJECT_CHARACTERS = 72
 

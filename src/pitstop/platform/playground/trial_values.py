@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from pitstop.git.names import HIDDEN
-from pitstop.platform.cards.card_values import Live
+from pitstop.platform.live_state import Live
 from pitstop.platform.lives import TrialState
 
 KEPT = f"{HIDDEN}trials/"  # the refs that store the results of trials

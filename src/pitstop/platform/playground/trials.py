@@ -6,25 +6,23 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 
 from pitstop.engine.ports import Clock
-from pitstop.errors import CommandRefused, GitProblem, NotRunning, PitstopError, RefMoved, UnknownRun
+from pitstop.errors import CommandRefused, GitProblem, PitstopError, RefMoved
 from pitstop.git.names import BRANCHES, ZEROS
 from pitstop.platform.cards.card_info import NewCard
 from pitstop.platform.cards.card_values import CardRecord, Work
-from pitstop.platform.cards.cards import CANCEL_SECONDS, CardWork
-from pitstop.platform.cards.ending import CANCELLED, outcome_of
-from pitstop.platform.cards.progress import RunProgress, follow_runs
+from pitstop.platform.cards.cards import CardWork
 from pitstop.platform.cards.work_flows import branch_name
 from pitstop.platform.playground.limits import check_save_name
 from pitstop.platform.playground.results import TrialResults
 from pitstop.platform.playground.starting import TrialStarter
 from pitstop.platform.playground.trial_values import NewTrial, TrialRecord
-from pitstop.platform.repo_values import FiringRecord, RepoRecord
+from pitstop.platform.repo_values import RepoRecord
+from pitstop.platform.run_progress import RunProgress, follow_runs
 from pitstop.platform.stored.all import Stored
 from pitstop.platform.stored.trials import EndedTrial
-from pitstop.runs.live_run import LiveRun
-from pitstop.runs.past_run import PastRun
-from pitstop.runs.server_runs import ServerRuns
+from pitstop.platform.work_runs import WorkRuns, outcome_of
 
+BY_USER = "the trial was cancelled"
 UNCHANGED = "the agent changed nothing"
 
 log = logging.getLogger(__name__)
@@ -37,6 +35,7 @@ class TrialWork:
         self,
         stored: Stored,
         cards: CardWork,
+        runs: WorkRuns,
         clock: Clock,
         on_moved: Callable[[str], Awaitable[None]],
     ) -> None:
@@ -47,16 +46,10 @@ class TrialWork:
         self._progress = RunProgress(stored.run_logs, stored.trials)
         self._cards = cards
         self._bench = cards.bench
+        self._runs = runs
         self._clock = clock
         self._on_moved = on_moved
-        self._runs: ServerRuns | None = None
-        self._refuse: Callable[[FiringRecord, str], Awaitable[bool]] | None = None
         self._looking = asyncio.Lock()  # what a log says is counted once
-
-    def use(self, runs: ServerRuns, refuse: Callable[[FiringRecord, str], Awaitable[bool]]) -> None:
-        """Cancel these runs; `refuse` keeps a pending firing from being started."""
-        self._runs = runs
-        self._refuse = refuse
 
     async def again(self, trial: str, who: str) -> TrialRecord:
         """A new trial with the same settings, at where its branch is now. As `create`."""
@@ -71,29 +64,10 @@ class TrialWork:
         is_moved = await self.trials.move(record, "cancelling")
         if not is_moved and (await self.trials.get(trial)).ended_at is not None:
             raise CommandRefused(f"trial {trial} has ended, so it cannot be cancelled")
-        with suppress(TimeoutError):  # it stays `cancelling` until nothing runs
-            async with self._clock.timeout(CANCEL_SECONDS):
-                run = await self._end_run(record)
-                if run is not None:
-                    await run.wait()
+        await self._runs.end(record.run, BY_USER)  # it stays `cancelling` until nothing runs
         async with self._looking:
             await self._settle_all()
         return await self.trials.get(trial)
-
-    async def _end_run(self, trial: TrialRecord) -> LiveRun | PastRun | None:
-        """Let a run end, or not begin; the run if there is one."""
-        assert self._runs is not None
-        assert self._refuse is not None
-        firing = await self._bench.firings.get(trial.firing)
-        if firing is not None and await self._refuse(firing, CANCELLED):
-            return None
-        try:
-            run = await self._runs.run(trial.run)
-        except UnknownRun:
-            return None
-        with suppress(NotRunning):  # it has just ended
-            await run.cancel("the trial was cancelled")
-        return run
 
     async def save(self, trial: str, name: str, who: str) -> TrialRecord:
         """BadRequest, CommandRefused."""
@@ -120,7 +94,7 @@ class TrialWork:
         opened = await self._bench.opened.ready(repo)
         settings = record.settings
         work = Work(agent=record.profile, prompt=record.prompt, model=settings.model, budget=settings.budget)
-        base = record.ref if await self._bench.head_of(opened, record.ref) else None
+        base = record.ref if await opened.bare.head_of(record.ref) else None
         card = await self._cards.create(repo, NewCard(title=title, work=work, base=base), who)
         if record.to_sha is None or settings.input == "text":
             return card
@@ -154,7 +128,7 @@ class TrialWork:
         async with self._looking:
             await self._progress.look(self._bench.opened.home, changed)
             for trial in await self.trials.cancelling(self._bench.opened.home):
-                await self._end_run(trial)  # until it is over: the server may have been killed before it was told
+                await self._runs.cancel(trial.run, BY_USER)  # again, in case the server was killed before the run knew
             await self._settle_all()
 
     async def _settle_all(self) -> None:

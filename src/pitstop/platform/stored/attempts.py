@@ -7,7 +7,8 @@ import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from pitstop.errors import Unknown
-from pitstop.platform.cards.card_values import AttemptRecord, CardRecord, Live, NoteRecord
+from pitstop.platform.cards.card_values import AttemptRecord, CardRecord, NoteRecord
+from pitstop.platform.live_state import Live
 from pitstop.platform.repo_values import FiringRecord
 from pitstop.platform.stored.card_rows import AnyRow, attempts, card_notes, to_attempt, to_note
 from pitstop.platform.stored.cards import StoredCards

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from pitstop.errors import TooMany, Unknown
-from pitstop.platform.cards.card_values import Live
+from pitstop.platform.live_state import Live
 from pitstop.platform.lives import TrialState, trial_states_before
 from pitstop.platform.playground.limits import KEPT_SECONDS, MOST_A_MINUTE, MOST_KEPT, MOST_RUNNING
 from pitstop.platform.playground.trial_values import TrialRecord

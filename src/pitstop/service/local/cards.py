@@ -7,10 +7,11 @@ from msgspec.structs import asdict
 
 from pitstop.errors import BadCard, BadCursor, UnknownRef
 from pitstop.git.names import BRANCHES
-from pitstop.platform.cards.card_values import AttemptRecord, CardRecord, Live
+from pitstop.platform.cards.card_values import AttemptRecord, CardRecord
 from pitstop.platform.cards.cards import manual_moves
 from pitstop.platform.cards.limits import check_card
 from pitstop.platform.cards.work_flows import find_test
+from pitstop.platform.live_state import Live
 from pitstop.platform.lives import CARD_MOVES
 from pitstop.platform.stored.card_rows import AnyRow, labels_in
 from pitstop.platform.stored.cards import new_card
@@ -104,7 +105,7 @@ class CardDesk:
         (row,) = await self._bench.cards.short([card.id])
         (summary,) = await self._summaries([row])
         notes = await self._bench.notes.of_card(card.id)
-        head = await self._bench.head_of(opened, card.branch)
+        head = await opened.bare.head_of(card.branch)
         return CardInfo(
             **{**asdict(summary), "reason": card.reason},
             description=card.description,

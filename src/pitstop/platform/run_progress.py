@@ -1,20 +1,17 @@
-"""What the agents of cards and trials are doing, read from the logs of their runs as they are written."""
+"""Follows what agents are doing, in the logs of their runs as they are written."""
 
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from pitstop.engine.ports import Clock
 from pitstop.errors import PitstopError
-from pitstop.events.types import AnyEvent, StepNoted
-from pitstop.platform.cards.card_values import Live
+from pitstop.platform.live_state import Live, with_event
 from pitstop.platform.stored.run_logs import RunLogs
 
 PAUSE_SECONDS = 0.25  # between two looks
-LONGEST_ABOUT = 200
 
 log = logging.getLogger(__name__)
 
@@ -74,21 +71,3 @@ async def follow_runs(logs: RunLogs, clock: Clock, look: Callable[[Collection[st
         except (PitstopError, OSError) as error:
             log.warning("cannot follow runs now: %s", error)
         await clock.sleep(PAUSE_SECONDS)
-
-
-def with_event(live: Live, event: AnyEvent) -> Live:
-    """What an attempt is doing after an event of its run."""
-    if not isinstance(event, StepNoted):
-        return live
-    if event.note == "agent.called":
-        return replace(live, tool=str(event.data.get("tool") or ""), about=_about(event.data), calls=live.calls + 1)
-    if event.note == "agent.ended":
-        tokens = event.data.get("tokens") or {}
-        total = sum(value for name, value in tokens.items() if name in ("in", "out") and isinstance(value, int))
-        return replace(live, cost=event.data.get("cost"), tokens=total or None)
-    return live
-
-
-def _about(data: dict[str, Any]) -> str:
-    about = data.get("command") or ", ".join(data.get("paths") or ()) or data.get("name") or ""
-    return " ".join(str(about).split())[:LONGEST_ABOUT]
