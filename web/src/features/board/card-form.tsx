@@ -19,6 +19,7 @@ import { WorkFields } from "@/features/board/work-fields";
 import { Button } from "@/ui/button";
 import { Confirm, Dialog } from "@/ui/dialog";
 import { Field, TextArea, TextInput } from "@/ui/field";
+import { SuggestInput } from "@/ui/suggest-input";
 import { tip } from "@/ui/tooltip";
 
 type CardFormProps = {
@@ -225,26 +226,18 @@ function WorkChooser({ choice, onChange }: { choice: WorkChoice; onChange: (choi
 }
 
 function BaseField({ repo, base, onChange }: { repo: string; base: string; onChange: (base: string) => void }) {
-  const list = useId();
   const branches = useBranches(repo);
   const names = branches.data?.pages.flatMap((page) => page.branches.map(({ name }) => name)) ?? [];
   return (
     <Field label="Base branch" hint="The work starts from it and is merged into it.">
       {(ids) => (
-        <>
-          <TextInput
-            {...ids}
-            list={list}
-            placeholder="The default branch"
-            value={base}
-            onChange={(event) => onChange(event.target.value)}
-          />
-          <datalist id={list}>
-            {names.map((name) => (
-              <option key={name} value={name} />
-            ))}
-          </datalist>
-        </>
+        <SuggestInput
+          {...ids}
+          suggestions={names}
+          placeholder="The default branch"
+          value={base}
+          onChange={(event) => onChange(event.target.value)}
+        />
       )}
     </Field>
   );

@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
-import { useId } from "react";
 import { type CardDraft, withLabels } from "@/core/card-draft";
-import { Field, TextInput } from "@/ui/field";
+import { Field } from "@/ui/field";
+import { SuggestInput } from "@/ui/suggest-input";
 
 type LabelFieldProps = {
   draft: Pick<CardDraft, "labels" | "label">;
@@ -14,15 +14,14 @@ const LONGEST = 50;
 
 /** Labels, added by a comma or Enter, each removed by its button. */
 export function LabelField({ draft: { labels, label: text }, known, onChange }: LabelFieldProps) {
-  const list = useId();
   const add = (added: string) => onChange({ labels: withLabels(labels, added), label: "" });
   return (
     <Field label="Labels" hint="Separated by commas.">
       {(ids) => (
         <>
-          <TextInput
+          <SuggestInput
             {...ids}
-            list={list}
+            suggestions={known.filter((label) => !labels.includes(label))}
             maxLength={LONGEST}
             value={text}
             onChange={({ target, nativeEvent }) => {
@@ -41,13 +40,6 @@ export function LabelField({ draft: { labels, label: text }, known, onChange }: 
               }
             }}
           />
-          <datalist id={list}>
-            {known
-              .filter((label) => !labels.includes(label))
-              .map((label) => (
-                <option key={label} value={label} />
-              ))}
-          </datalist>
           {labels.length > 0 && (
             <span className="flex flex-wrap gap-1">
               {labels.map((label) => (

@@ -1,9 +1,9 @@
 import { Plus, X } from "lucide-react";
-import { useId } from "react";
 import { useRepoFlow, useRepoFlows } from "@/api/repo-queries";
 import { AGENTS, type CardDraft, type DraftInput } from "@/core/card-draft";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Select, TextArea, TextInput } from "@/ui/field";
+import { SuggestInput } from "@/ui/suggest-input";
 
 type Problems = Partial<Record<keyof CardDraft, string>>;
 type FieldsProps = { draft: CardDraft; problems: Problems; onChange: (changes: Partial<CardDraft>) => void };
@@ -33,26 +33,18 @@ export function WorkFields({ repo, profiles, ...fields }: WorkFieldsProps) {
 const isBuiltIn = (name: string) => AGENTS.some((each) => each === name.trim());
 
 function AgentFields({ draft, problems, profiles, onChange }: FieldsProps & { profiles: readonly string[] }) {
-  const list = useId();
   const names = [...new Set([...AGENTS, ...profiles])];
   return (
     <>
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label="Agent" problem={problems.agent} isRequired>
           {(ids) => (
-            <>
-              <TextInput
-                {...ids}
-                list={list}
-                value={draft.agent}
-                onChange={(event) => onChange({ agent: event.target.value })}
-              />
-              <datalist id={list}>
-                {names.map((name) => (
-                  <option key={name} value={name} />
-                ))}
-              </datalist>
-            </>
+            <SuggestInput
+              {...ids}
+              suggestions={names}
+              value={draft.agent}
+              onChange={(event) => onChange({ agent: event.target.value })}
+            />
           )}
         </Field>
         {(!isBuiltIn(draft.agent) || draft.cli !== "") && (
@@ -175,26 +167,20 @@ type InputFieldsProps = {
 };
 
 function InputFields({ repo, flow, inputs, problem, onChange }: InputFieldsProps) {
-  const list = useId();
   const known = useRepoFlow(repo, flow || null, null).data?.info?.inputs ?? [];
   const set = (at: number, changes: Partial<DraftInput>) =>
     onChange(inputs.map((each, index) => (index === at ? { ...each, ...changes } : each)));
   return (
     <fieldset className="space-y-1">
       <legend className="mb-1 font-medium text-sm">Inputs</legend>
-      <datalist id={list}>
-        {known.map(({ name }) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
       {inputs.map(({ name, value }, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the name is being typed
         <div key={at} className="flex gap-1">
-          <TextInput
+          <SuggestInput
             aria-label="Name of the input"
             placeholder="name"
             className="max-w-44"
-            list={list}
+            suggestions={known.map((each) => each.name)}
             value={name}
             onChange={(event) => set(at, { name: event.target.value })}
           />

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import type { ApprovalForm, CardInfo } from "@/api/types";
 import { shortSha } from "@/core/refs";
-import { countWords } from "@/features/card/card-words";
-import { FormProblem } from "@/features/card/form-problem";
-import { type Ask, useSubmit } from "@/features/card/use-submit";
+import { countWords } from "@/core/words";
 import { Checkbox, Field, Select, TextArea } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
+import { FormProblem } from "@/ui/form-problem";
+import { type Ask, useSubmit } from "@/ui/use-submit";
 
 type Method = NonNullable<ApprovalForm["method"]>;
 

@@ -1,6 +1,6 @@
-import { FormProblem } from "@/features/card/form-problem";
-import { type Ask, useSubmit } from "@/features/card/use-submit";
 import { FormDialog } from "@/ui/form-dialog";
+import { FormProblem } from "@/ui/form-problem";
+import { type Ask, useSubmit } from "@/ui/use-submit";
 
 type CancelDialogProps = { attempt: number; onCancel: Ask<null>; onClose: () => void };
 

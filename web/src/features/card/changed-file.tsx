@@ -4,7 +4,7 @@ import { useCardPatch } from "@/api/card-queries";
 import type { ChangedFile, NoteInfo } from "@/api/types";
 import { modeChange, type PatchLine, parsePatch, sideOf } from "@/core/patch-lines";
 import { shortSha } from "@/core/refs";
-import { countWords } from "@/features/card/card-words";
+import { countWords } from "@/core/words";
 import { type ShownRange, toCardRange } from "@/features/card/diff-range";
 import { NoteCard, type OnResolve } from "@/features/card/note-card";
 import { type Draft, type DraftPlace, type NoteDrafts, useDraftPlaces } from "@/features/card/note-drafts";

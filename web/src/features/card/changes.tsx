@@ -2,7 +2,7 @@ import { FileDiff } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { AttemptInfo, CardInfo, Diff } from "@/api/types";
 import { shortSha } from "@/core/refs";
-import { countWords } from "@/features/card/card-words";
+import { countWords } from "@/core/words";
 import { ChangedFileView, type Review } from "@/features/card/changed-file";
 import type { ShownRange } from "@/features/card/diff-range";
 import { NoteCard } from "@/features/card/note-card";

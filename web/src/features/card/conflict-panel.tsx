@@ -2,7 +2,8 @@ import { GitMerge } from "lucide-react";
 import { useState } from "react";
 import type { CardInfo, Conflict } from "@/api/types";
 import { shortSha } from "@/core/refs";
-import { CONFLICT_WORDS, countWords } from "@/features/card/card-words";
+import { countWords } from "@/core/words";
+import { CONFLICT_WORDS } from "@/features/card/card-words";
 import { Button } from "@/ui/button";
 
 type Way = "agent" | "by_hand";

@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { FormProblem } from "@/features/card/form-problem";
-import { type Ask, useSubmit } from "@/features/card/use-submit";
 import { Checkbox } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
+import { FormProblem } from "@/ui/form-problem";
+import { type Ask, useSubmit } from "@/ui/use-submit";
 
 type DeleteDialogProps = {
   card: { number: number; branch: string | null };

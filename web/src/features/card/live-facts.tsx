@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import type { CardInfo } from "@/api/types";
 import { lastCall, spentWords } from "@/core/card-live";
 import { runLink } from "@/core/links";
-import { tokenWords } from "@/features/card/card-words";
+import { tokenWords } from "@/core/words";
 import { StatusBadge } from "@/ui/status-icon";
 
 type LiveFactsProps = { card: Pick<CardInfo, "attempt" | "live">; run: string; status: string };

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { RejectionForm } from "@/api/types";
-import { FormProblem } from "@/features/card/form-problem";
-import { type Ask, useSubmit } from "@/features/card/use-submit";
 import { Checkbox, Field, TextArea } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
+import { FormProblem } from "@/ui/form-problem";
+import { type Ask, useSubmit } from "@/ui/use-submit";
 
 type RejectDialogProps = { branch: string | null; onReject: Ask<RejectionForm>; onClose: () => void };
 

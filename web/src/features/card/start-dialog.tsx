@@ -1,10 +1,11 @@
 import { useState } from "react";
 import type { AttemptInfo, CardInfo, StartCardForm } from "@/api/types";
 import { shortSha } from "@/core/refs";
-import { FormProblem } from "@/features/card/form-problem";
-import { type Ask, useSubmit } from "@/features/card/use-submit";
-import { Checkbox, Field, Select, TextArea, TextInput } from "@/ui/field";
+import { Checkbox, Field, Select, TextArea } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
+import { FormProblem } from "@/ui/form-problem";
+import { SuggestInput } from "@/ui/suggest-input";
+import { type Ask, useSubmit } from "@/ui/use-submit";
 
 type StartDialogProps = {
   card: Pick<CardInfo, "base" | "branch" | "work" | "profile" | "is_branch_gone">;
@@ -76,20 +77,13 @@ export function StartDialog({ card, attempts, profiles, onStart, onClose }: Star
       {isAgent && (
         <Field label="Agent" hint="For this attempt only.">
           {(ids) => (
-            <>
-              <TextInput
-                {...ids}
-                list="card-profiles"
-                placeholder={card.profile ?? undefined}
-                value={profile}
-                onChange={(event) => setProfile(event.target.value)}
-              />
-              <datalist id="card-profiles">
-                {profiles.map((name) => (
-                  <option key={name} value={name} />
-                ))}
-              </datalist>
-            </>
+            <SuggestInput
+              {...ids}
+              suggestions={profiles}
+              placeholder={card.profile ?? undefined}
+              value={profile}
+              onChange={(event) => setProfile(event.target.value)}
+            />
           )}
         </Field>
       )}

@@ -5,6 +5,7 @@ import { isForCalls, TOOL_CLASSES } from "@/core/breakpoints";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Checkbox, Field, Select, TextInput } from "@/ui/field";
+import { SuggestInput } from "@/ui/suggest-input";
 
 type Place = "step" | "kind" | "line" | "any" | "state" | "call";
 
@@ -115,20 +116,13 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           {place === "step" && (
             <Field label="Step" hint="A path, or one occurrence such as tests[1].unit" problem={problemOf("step")}>
               {(ids) => (
-                <>
-                  <TextInput
-                    {...ids}
-                    list="breakpoint-steps"
-                    className="font-mono"
-                    value={form.step}
-                    onChange={(event) => put({ step: event.target.value })}
-                  />
-                  <datalist id="breakpoint-steps">
-                    {flow.steps.map((step) => (
-                      <option key={step.path} value={step.path} />
-                    ))}
-                  </datalist>
-                </>
+                <SuggestInput
+                  {...ids}
+                  suggestions={flow.steps.map(({ path }) => path)}
+                  className="font-mono"
+                  value={form.step}
+                  onChange={(event) => put({ step: event.target.value })}
+                />
               )}
             </Field>
           )}

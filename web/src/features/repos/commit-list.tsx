@@ -1,4 +1,3 @@
-import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import { useCommitDiff, useCommits, usePatch } from "@/api/repo-queries";
@@ -8,9 +7,9 @@ import { shortSha } from "@/core/refs";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Failed, Loading } from "@/ui/feedback";
+import { FilePatch } from "@/ui/file-patch";
 import { Fold } from "@/ui/fold";
 import { useNow } from "@/ui/hooks";
-import { PatchText } from "@/ui/patch-text";
 
 /** The commits of a branch, the newest first; each opens to the files that it changes. */
 export function CommitList({ repo, gitRef }: { repo: string; gitRef: string }) {
@@ -96,38 +95,14 @@ function Changes({ repo, base, head }: Range) {
 function Changed({ repo, base, head, file }: Range & { file: ChangedFile }) {
   const [isOpen, setOpen] = useState(false);
   const patch = usePatch(repo, { base, head, path: file.path }, isOpen);
-  const Chevron = isOpen ? ChevronDown : ChevronRight;
+  const { path, old_path } = file;
   return (
-    <>
-      <button
-        type="button"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-        className="flex min-h-6 w-full items-center gap-2 rounded-md text-left text-sm hover:bg-hover"
-      >
-        <Chevron className="size-3.5 shrink-0 text-muted" aria-hidden />
-        <span className="min-w-0 truncate font-mono">
-          {file.old_path && file.old_path !== file.path && `${file.old_path} → `}
-          {file.path}
-        </span>
-        {file.status !== "modified" && <span className="text-muted">{file.status.replaceAll("_", " ")}</span>}
-        <span className="flex-1" />
-        {file.added !== null && <span className="text-passed tabular">+{file.added}</span>}
-        {file.removed !== null && <span className="text-failed tabular">−{file.removed}</span>}
-      </button>
-      {isOpen && (
-        <div className="mt-1">
-          {patch.error ? (
-            <p className="text-failed">{patch.error.message}</p>
-          ) : !patch.data ? (
-            <Loading />
-          ) : patch.data.is_binary ? (
-            <p className="text-muted">Binary file</p>
-          ) : (
-            <PatchText text={patch.data.text} isCut={patch.data.is_cut} />
-          )}
-        </div>
-      )}
-    </>
+    <FilePatch
+      title={old_path && old_path !== path ? `${old_path} → ${path}` : path}
+      file={file}
+      patch={patch}
+      isOpen={isOpen}
+      onToggle={() => setOpen(!isOpen)}
+    />
   );
 }

@@ -1,9 +1,10 @@
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { useBranches } from "@/api/repo-queries";
 import { repoLink } from "@/core/links";
 import { Button } from "@/ui/button";
-import { Field, TextInput } from "@/ui/field";
+import { Field } from "@/ui/field";
+import { SuggestInput } from "@/ui/suggest-input";
 
 type RefFieldProps = {
   repo: string;
@@ -16,7 +17,6 @@ type RefFieldProps = {
 /** The branch, tag or commit that a flow of a repository runs on. */
 export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
   const [text, setText] = useState(value);
-  const list = useId();
   const branches = useBranches(repo).data?.pages.flatMap((page) => page.branches) ?? [];
   const isChanged = text.trim() !== "" && text.trim() !== value;
   const branch = isChanged ? branches.find(({ name }) => name === text)?.name : undefined;
@@ -48,18 +48,13 @@ export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
       >
         {(ids) => (
           <span className="flex gap-1.5">
-            <TextInput
+            <SuggestInput
               {...ids}
-              list={list}
+              suggestions={branches.map(({ name }) => name)}
               className="font-mono"
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
-            <datalist id={list}>
-              {branches.map(({ name }) => (
-                <option key={name} value={name} />
-              ))}
-            </datalist>
             {isChanged && <Button type="submit">Use</Button>}
           </span>
         )}
