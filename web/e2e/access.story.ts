@@ -204,3 +204,34 @@ test("boards and cards can be used by everybody, on a telephone too", async () =
   await page.close();
   expect(found).toEqual({});
 });
+
+test("the playground can be used by everybody, on a telephone too", async () => {
+  const { server, context } = stage();
+  const found: Record<string, string[]> = {};
+  const look = lookingAround(found);
+  const page = await context.newPage();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const script = "extends: aider\ncommand: [sh]\nstdin: prompt\nstream: lines\nsecrets: []\nfiles: {}\napi: null\n";
+  const agents = { ".pitstop/agents/one.yaml": script, ".pitstop/agents/other.yaml": script };
+  const bench = await CardBench.of(stage(), "oven", { "price.txt": "12,50\n", ...agents });
+  await page.goto(`${server.origin}/playground?repo=oven`);
+  await page.getByText("Try a prompt").waitFor();
+  await page.getByRole("button", { name: "other", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Run", exact: true }).click(); // without a prompt
+  await page.getByText("Enter a prompt.").waitFor();
+  await look(page, "empty playground");
+
+  const prompt = "echo 12.50 > price.txt; echo $$ > own.txt";
+  const request = { repo: "oven", profiles: ["one", "other"], prompt, save: "oven" };
+  const trials = await bench.ask<{ id: string }[]>("POST", "/trials", request);
+  await page.goto(`${server.origin}/playground?repo=oven&trials=${trials.map(({ id }) => id).join(",")}`);
+  await page.getByText("The results differ in 1 file.").waitFor();
+  await page.getByText("+12.50").nth(1).waitFor();
+  await page.getByRole("checkbox", { name: "Select agent-test/oven-002" }).check();
+  await look(page, "two trials");
+  await page.getByRole("button", { name: "Save…" }).first().click();
+  await page.getByRole("dialog", { name: "Save the result" }).waitFor();
+  await look(page, "save a result");
+  await page.close();
+  expect(found).toEqual({});
+});

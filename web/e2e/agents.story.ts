@@ -60,7 +60,7 @@ test("an agent is stopped at its tool calls, which are edited, answered and refu
   await band(run)
     .getByText(/^A guarantee: /)
     .waitFor();
-  const panel = run.page.getByRole("region", { name: "Agent in fix" });
+  const panel = run.page.getByRole("group", { name: "Agent in fix" });
   await panel.getByText("I will look at the tests first.").waitFor();
   await panel.getByRole("button", { name: /ls #1\/1 ok/ }).waitFor(); // of the subagent
   expect(await problemsOf(run.page, "stop at a call", looks(DARK_NARROW))).toEqual({});

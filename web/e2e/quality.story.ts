@@ -51,6 +51,7 @@ for (const width of [1440, 390]) {
       ["/", (page) => page.getByRole("list", { name: "Runs" }).waitFor()],
       ["/new?flow=shop", (page) => page.locator(".cm-content").waitFor()],
       ["/repos", (page) => page.getByRole("heading", { name: "Ingest a repository" }).waitFor()],
+      ["/playground", (page) => page.getByText("No repositories yet").waitFor()],
       [
         `/runs/${run.id}`,
         async (page) => {

@@ -15,6 +15,7 @@ const ReposPage = later(() => import("@/app/repos-page").then((module) => module
 const RepoPage = later(() => import("@/app/repo-page").then((module) => module.RepoPage));
 const BoardPage = later(() => import("@/app/board-page").then((module) => module.BoardPage));
 const CardPage = later(() => import("@/app/card-page").then((module) => module.CardPage));
+const PlaygroundPage = later(() => import("@/app/playground-page").then((module) => module.PlaygroundPage));
 
 const client = new QueryClient({
   defaultOptions: { queries: { retry: retryUnlessRefused, refetchOnWindowFocus: false } },
@@ -43,6 +44,9 @@ export function App() {
             </Route>
             <Route path="/repos/:id">{({ id }) => <RepoPage key={id} id={id} />}</Route>
             <Route path="/repos/:id/board">{({ id }) => <BoardPage key={id} id={id} />}</Route>
+            <Route path="/playground">
+              <PlaygroundPage />
+            </Route>
             <Route path="/cards/:id">{({ id }) => <CardPage key={id} id={id} />}</Route>
             <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
             <Route>

@@ -34,6 +34,7 @@ export function useAllCommands(): readonly Command[] {
 }
 
 const SEQUENCE_SECONDS = 1;
+const POPUPS = "[role=dialog], [role=alertdialog], [role=menu]";
 
 /** Listen to the keys of all commands that are offered. */
 export function useShortcuts(): void {
@@ -42,6 +43,7 @@ export function useShortcuts(): void {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented) return;
       const target = event.target as HTMLElement;
+      if (event.key === "Escape" && target.closest(POPUPS)) return; // it closes that
       const isTyping =
         target.isContentEditable ||
         ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) ||

@@ -99,7 +99,7 @@ export function RunTabs({ label, isAgent }: RunTabsProps) {
   const [chosen, setChosen] = useState<TabId | null>(null);
   const atFirst = !isLive && hasTests ? "tests" : hasAgents ? "agent" : "log";
   const tabs: Tab<TabId>[] = (["agent", "log", "tests"] as const)
-    .filter((tab) => tab !== "agent" || hasAgents)
+    .filter((tab) => (tab === "agent" ? hasAgents : tab !== "tests" || hasTests))
     .map((tab) => ({ id: tab, label: LABELS[tab] }));
   const active = tabs.find(({ id }) => id === chosen)?.id ?? atFirst;
   return (

@@ -6,7 +6,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void
   return (
     <Dialog title="Keyboard shortcuts" isOpen={isOpen} onClose={onClose} width={560}>
       <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
-        {(["Debugger", "Page", "Board", "Anywhere"] as const).map((group) => (
+        {(["Debugger", "Page", "Board", "Playground", "Anywhere"] as const).map((group) => (
           <section key={group}>
             <h3 className="mb-1 font-semibold text-muted text-sm">{group}</h3>
             <dl>

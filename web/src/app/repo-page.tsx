@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { ChevronRight, SquareKanban } from "lucide-react";
+import { ChevronRight, FlaskConical, SquareKanban } from "lucide-react";
 import { useMemo } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
@@ -9,7 +9,7 @@ import type { Connection } from "@/api/sse";
 import type { RepoInfo } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { usePageTitle } from "@/app/page-title";
-import { boardLink, repoLink } from "@/core/links";
+import { boardLink, playgroundLink, repoLink } from "@/core/links";
 import { shortSha } from "@/core/refs";
 import { BranchesTab } from "@/features/repos/branches-tab";
 import { CodeTab, type DrawText } from "@/features/repos/code-tab";
@@ -76,6 +76,13 @@ function Header({ repo }: { repo: RepoInfo }) {
         </nav>
         <LinkButton href={boardLink(id)} size="sm" icon={<SquareKanban className="size-3.5" aria-hidden />}>
           Board
+        </LinkButton>
+        <LinkButton
+          href={playgroundLink({ repo: id })}
+          size="sm"
+          icon={<FlaskConical className="size-3.5" aria-hidden />}
+        >
+          Try an agent
         </LinkButton>
         {title !== id && <span className="min-w-0 truncate text-muted">{title}</span>}
         <RepoState repo={repo} />

@@ -1,4 +1,14 @@
-import { Bell, BookMarked, Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
+import {
+  Bell,
+  BookMarked,
+  Command as CommandIcon,
+  FlaskConical,
+  ListTree,
+  Moon,
+  Play,
+  Search,
+  Sun,
+} from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useIsViewer, useMe } from "@/api/queries";
@@ -10,7 +20,7 @@ import { LoggedOut } from "@/app/logged-out";
 import { Palette } from "@/app/palette";
 import { toggleTheme } from "@/app/theme";
 import { keysOf } from "@/core/keys";
-import { boardLink, repoLink } from "@/core/links";
+import { boardLink, playgroundLink, repoLink } from "@/core/links";
 import { IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 
@@ -30,6 +40,7 @@ export function Shell({ children }: { children: ReactNode }) {
         { id: "help", title: "Show keyboard shortcuts", shortcut: "help", run: () => setOpen("help") },
         { id: "runs", title: "Go to runs", shortcut: "runs", run: () => navigate("/") },
         { id: "repos", title: "Go to repositories", shortcut: "repos", run: () => navigate("/repos") },
+        { id: "playground", title: "Go to the playground", shortcut: "playground", run: () => navigate("/playground") },
         { id: "new", title: "Start a run", shortcut: "new", isPossible: !isViewer, run: () => navigate("/new") },
         { id: "theme", title: "Toggle theme", run: toggleTheme },
         { id: "notify", title: "Notify me when a run pauses", run: () => void Notification.requestPermission() },
@@ -44,6 +55,7 @@ export function Shell({ children }: { children: ReactNode }) {
         (repos.data ?? []).flatMap(({ id }) => [
           { id: `repo-${id}`, title: `Open repository ${id}`, run: () => navigate(repoLink(id)) },
           { id: `board-${id}`, title: `Open the board of ${id}`, run: () => navigate(boardLink(id)) },
+          { id: `try-${id}`, title: `Try an agent on ${id}`, run: () => navigate(playgroundLink({ repo: id })) },
         ]),
       [repos.data, navigate],
     ),
@@ -73,6 +85,14 @@ export function Shell({ children }: { children: ReactNode }) {
           >
             <span className="sm:hidden">Repos</span>
             <span className="hidden sm:inline">Repositories</span>
+          </Page>
+          <Page
+            href="/playground"
+            isCurrent={location === "/playground"}
+            icon={<FlaskConical className="size-3.5" aria-hidden />}
+          >
+            <span className="sm:hidden">Try</span>
+            <span className="hidden sm:inline">Playground</span>
           </Page>
           {!isViewer && (
             <Page href="/new" isCurrent={location === "/new"} icon={<Play className="size-3.5" />}>

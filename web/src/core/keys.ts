@@ -1,6 +1,11 @@
 /** Keys and what they do: one table for the listener, the help and the tooltips. */
 
-export type Shortcut = { id: string; keys: string; does: string; group: "Debugger" | "Page" | "Board" | "Anywhere" };
+export type Shortcut = {
+  id: string;
+  keys: string;
+  does: string;
+  group: "Debugger" | "Page" | "Board" | "Playground" | "Anywhere";
+};
 
 export const SHORTCUTS = [
   { id: "continue", keys: "F8", does: "Continue", group: "Debugger" },
@@ -23,11 +28,14 @@ export const SHORTCUTS = [
   { id: "menu", keys: "M", does: "Open the menu of the selected step or value", group: "Page" },
   { id: "new-card", keys: "N", does: "New card", group: "Board" },
   { id: "start-card", keys: "S", does: "Start the focused card", group: "Board" },
+  { id: "try", keys: "Ctrl+Enter", does: "Run the trial", group: "Playground" },
+  { id: "cancel-trial", keys: "Escape", does: "Cancel the running trials", group: "Playground" },
   { id: "search", keys: "/", does: "Search", group: "Page" },
   { id: "palette", keys: "Ctrl+K", does: "Search or run a command", group: "Anywhere" },
   { id: "help", keys: "?", does: "Show keyboard shortcuts", group: "Anywhere" },
   { id: "runs", keys: "G R", does: "Go to runs", group: "Anywhere" },
   { id: "repos", keys: "G P", does: "Go to repositories", group: "Anywhere" },
+  { id: "playground", keys: "G T", does: "Go to the playground", group: "Anywhere" },
   { id: "new", keys: "G N", does: "Start a run", group: "Anywhere" },
 ] as const satisfies readonly Shortcut[];
 
@@ -54,7 +62,7 @@ export function nameOfPress(press: KeyPress): string {
 /** The shortcut that a press completes; `before` is the press just before it, for two in a row. Plain keys only while the user is not typing. */
 export function shortcutFor(press: KeyPress, before: string | null, isTyping: boolean): ShortcutId | null {
   const name = nameOfPress(press);
-  const works = (keys: string) => !isTyping || /^(F\d|Ctrl\+|Alt\+|Shift\+F)/.test(keys);
+  const works = (keys: string) => !isTyping || /^(F\d|Ctrl\+|Alt\+|Shift\+F|Escape$)/.test(keys);
   const sequence = before === null ? null : `${before} ${name}`;
   const found =
     SHORTCUTS.find(({ keys }) => keys === sequence && works(keys)) ??

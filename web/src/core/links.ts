@@ -22,6 +22,9 @@ export const boardLink = (repo: string, filter: { label?: string; agent?: string
 
 export const cardLink = (card: string, query: Query = {}) => withQuery(`/cards/${encodeURIComponent(card)}`, query);
 
+/** The playground of a repository, with the trials that it shows. */
+export const playgroundLink = (shown: { repo?: string; trials?: string } = {}) => withQuery("/playground", shown);
+
 /** The start page; with `debug`, the run is to pause on its first step. */
 export const startLink = (flow: { repo?: string; flow?: string; ref?: string | null; debug?: 1 }) =>
   withQuery("/new", flow);

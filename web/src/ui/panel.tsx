@@ -19,21 +19,28 @@ export function PanelBar({ children, className, wraps = false }: PanelBarProps) 
 type PanelBarProps = { children: ReactNode; className?: string; wraps?: boolean };
 
 /** One of a few that can be chosen, and that looks chosen. */
-export function Choice({ isChosen, onChoose, children, title }: ChoiceProps) {
+export function Choice({ isChosen, isDisabled = false, onChoose, children, title }: ChoiceProps) {
   return (
     <button
       type="button"
       aria-pressed={isChosen}
       title={title}
+      disabled={isDisabled}
       onClick={onChoose}
-      className="flex items-center gap-1.5 rounded-md border border-line px-2 py-0.5 text-sm hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
+      className="flex items-center gap-1.5 rounded-md border border-line px-2 py-0.5 text-sm hover:bg-hover disabled:pointer-events-none disabled:opacity-45 aria-pressed:border-accent aria-pressed:bg-accent-soft"
     >
       {children}
     </button>
   );
 }
 
-type ChoiceProps = { isChosen: boolean; onChoose: () => void; children: ReactNode; title?: string };
+type ChoiceProps = {
+  isChosen: boolean;
+  isDisabled?: boolean;
+  onChoose: () => void;
+  children: ReactNode;
+  title?: string;
+};
 
 /** A part of a panel under a title of its own. */
 export function Section({ title, children }: { title: string; children: ReactNode }) {

@@ -37,7 +37,7 @@ export function AgentPanel() {
   const step = view.steps.get(shown);
   const held = stop && stopped === shown ? callOf(stop.occurrence) : null;
   return (
-    <section aria-label={`Agent in ${shown}`} className="flex h-full min-h-0 flex-col">
+    <div role="group" aria-label={`Agent in ${shown}`} className="flex h-full min-h-0 flex-col">
       {all.length > 1 && (
         <PanelBar wraps>
           {all.map((each) => (
@@ -59,7 +59,7 @@ export function AgentPanel() {
         isAtWork={step !== undefined && step.ended_at === null}
         host={step?.step ?? shown}
       />
-    </section>
+    </div>
   );
 }
 

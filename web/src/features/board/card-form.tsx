@@ -1,7 +1,8 @@
-import { type KeyboardEvent, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useId, useState } from "react";
 import { cardApi } from "@/api/card-client";
 import { isStaleCard } from "@/api/card-queries";
 import { useBranches } from "@/api/repo-queries";
+import { useRequestKey } from "@/api/request-key";
 import type { Board, CardInfo, NewCardForm } from "@/api/types";
 import {
   type CardDraft,
@@ -44,7 +45,7 @@ export function CardForm({ repo, card, known = NOTHING_KNOWN, onSaved, onClose }
   const [refusal, setRefusal] = useState<string | null>(null);
   const [isLeaving, setLeaving] = useState(false);
   const [version, setVersion] = useState(card?.version);
-  const sent = useRef({ body: "", key: "" }); // the same request again has the same key, so that it creates one card
+  const keyOf = useRequestKey();
   const problems = problemsOf(draft);
   const shown = isTried ? problems : {};
   const change = (changes: Partial<CardDraft>) => {
@@ -64,11 +65,7 @@ export function CardForm({ repo, card, known = NOTHING_KNOWN, onSaved, onClose }
       setSending(null);
     }
   };
-  const create = (request: NewCardForm) => {
-    const body = JSON.stringify(request);
-    if (sent.current.body !== body) sent.current = { body, key: crypto.randomUUID() };
-    return cardApi.create(repo, request, sent.current.key);
-  };
+  const create = (request: NewCardForm) => cardApi.create(repo, request, keyOf(request));
   const update = async (edited: CardInfo) => {
     try {
       return await cardApi.update(edited.id, changesOf(edited, before, draft), version);
