@@ -14,6 +14,7 @@ from pitstop.git import backend, reading
 from pitstop.limits import DEFAULTS
 from pitstop.platform import flow_index, push_events, scanning
 from pitstop.platform.cards import limits as card_limits
+from pitstop.platform.playground import limits as trial_limits
 from pitstop.platform.repo_values import MOST_PROTECTED
 from pitstop.platform.stored import cards, firings
 from pitstop.platform.triggers import payloads
@@ -32,6 +33,8 @@ ROWS = re.findall(r"^\| (?P<what>.+?) \| (?P<limit>[\d,]+) \| (?P<setting>`\w+`)
 
 BAD_CARDS = "platform/cards/test_bad_cards.py::test_a_card_that_cannot_be_is_refused_by_the_desk_and_over_http"
 MANY_CARDS = "platform/cards/test_bad_cards.py::test_what_an_operator_can_make_many_of_has_a_limit"
+BAD_TRIALS = "platform/playground/test_trials.py::test_what_cannot_be_tried_is_refused_with_a_reason"
+MANY_TRIALS = "platform/playground/test_lives_of_trials.py::test_there_are_limits_for_callers_and_for_repositories"
 TESTED = {  # the number that holds, and where a test goes beyond it
     "bytes of a flow, with": (
         limits.FLOW_BYTES,
@@ -165,6 +168,15 @@ TESTED = {  # the number that holds, and where a test goes beyond it
     "characters of a label": (card_limits.LONGEST_LABEL, BAD_CARDS),
     "notes on a card": (card_limits.MOST_NOTES, MANY_CARDS),
     "attempts at a card": (card_limits.MOST_ATTEMPTS, MANY_CARDS),
+    "agents of a prompt": (trial_limits.MOST_PROFILES, BAD_TRIALS),
+    "characters of a prompt": (trial_limits.LONGEST_PROMPT, BAD_TRIALS),
+    "trials that a user": (trial_limits.MOST_A_MINUTE, MANY_TRIALS),
+    "trials that run": (trial_limits.MOST_RUNNING, MANY_TRIALS),
+    "trials that are stored": (
+        trial_limits.MOST_KEPT,
+        "platform/playground/test_lives_of_trials.py::test_of_the_trials_of_a_repository_the_newest_are_kept",
+    ),
+    "characters of the name": (trial_limits.LONGEST_SAVE_NAME, BAD_TRIALS),
     "bytes that a `commit`": (
         card_limits.COMMIT_BYTES,
         "git/test_incoming.py::test_too_many_bytes_are_refused",

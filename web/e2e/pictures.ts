@@ -344,3 +344,65 @@ test("pictures of a board and its cards", async () => {
   await page.close();
   for (const { id } of [slow, nightly]) await bench.ask("POST", `/cards/${id}/cancel`);
 });
+
+const TOTALS = {
+  careful: `def total(items, tax=0):
+    """The price of all items, with tax."""
+    amount = sum(item.price for item in items)
+    return round(amount * (1 + tax), 2)
+`,
+  quick: `def total(items, tax=0):
+    return round(sum(item.price * (1 + tax) for item in items), 2)
+`,
+};
+
+test("pictures of the playground", async () => {
+  const { server, context } = stage();
+  const files: Record<string, string> = { "till.py": TAX };
+  for (const [name, content] of Object.entries(TOTALS)) {
+    const isCareful = name === "careful";
+    const script = join(server.folder, `${name}.json`);
+    const steps = [
+      { say: isCareful ? "I will read the till and its test first." : "The total ignores its tax." },
+      ...(isCareful ? [{ tool: "read", path: "till.py" }] : []),
+      { tool: "edit", path: "till.py", content },
+      { tool: "shell", command: "echo 42 passed" },
+      { say: "Done: the total has the tax. All 42 tests pass." },
+    ];
+    const [cost, tokens] = isCareful ? [0.31, { in: 48_210, out: 1_840 }] : [0.12, { in: 21_400, out: 610 }];
+    writeFileSync(
+      script,
+      JSON.stringify({ format: "claude", model: "sonnet", cost, turns: steps.length, tokens, steps }),
+    );
+    files[`.pitstop/agents/${name}.yaml`] = scriptedProfile(script);
+  }
+  const bench = await CardBench.of(stage(), "kiosk", files);
+  const page = await context.newPage();
+  const agents = page.getByRole("group", { name: /^Agents/ });
+  await page.setViewportSize({ width: SIZE.width, height: 960 });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.goto(`${server.origin}/playground?repo=kiosk`);
+  for (const name of ["claude", "careful", "quick"]) await agents.getByRole("button", { name, exact: true }).click();
+  for (const prompt of ["Charge the tax", "Charge the tax of each item. The receipt shows prices without tax."]) {
+    await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
+    await page.getByRole("textbox", { name: "Prompt" }).press("Control+Enter");
+    await page.getByRole("list", { name: "Trials" }).getByText(prompt, { exact: true }).waitFor();
+    for (const name of ["careful", "quick"])
+      await page
+        .getByRole("article", { name: `Trial of ${name}` })
+        .getByText("passed", { exact: true })
+        .waitFor();
+  }
+  const trials = await bench.ask<{ trials: { id: string; profile: string }[] }>("GET", "/trials?repo=kiosk");
+  const saved = trials.trials.find(({ profile }) => profile === "quick");
+  await bench.ask("POST", `/trials/${saved?.id}/save`, { name: "quick" });
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await page.reload();
+    await page.getByText("agent-test/quick-001").first().waitFor();
+    await page.getByText("The results differ in 1 file.").waitFor();
+    await page.getByText("All 42 tests pass.").nth(1).waitFor();
+    await takePicture(page, `playground-${theme}`);
+  }
+  await page.close();
+});
