@@ -39,12 +39,12 @@ from pitstop.platform.cards.card_values import (  # noqa: E402
     AttemptRecord,
     CardRecord,
     Conflict,
-    Live,
     Work,
     card_id,
 )
 from pitstop.platform.cards.positions import STEP  # noqa: E402
 from pitstop.platform.cards.work_flows import branch_name  # noqa: E402
+from pitstop.platform.live_state import Live  # noqa: E402
 from pitstop.platform.lives import CARD_MOVES  # noqa: E402
 from pitstop.platform.stored.card_rows import attempts, card_row, cards  # noqa: E402
 from pitstop.platform.stored.repos import repos  # noqa: E402

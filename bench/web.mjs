@@ -2,7 +2,7 @@
  * The web application in headless Chromium, on a real server with flows made for it.
  *
  *     node bench/web.mjs                     # everything, about 3 minutes
- *     node bench/web.mjs --only log,scope    # some of it: load, steps, log, scope, stops
+ *     node bench/web.mjs --only log,scope    # some of it: load, steps, log, scope, stops, board
  *     node bench/web.mjs --quick             # small sizes: to see that it works, not to quote
  *
  * Beside the time on the clock stands the CPU time of the page's main thread: on a busy machine the first says how busy
@@ -24,7 +24,7 @@ const ONLY = process.argv.includes("--only") ? process.argv[process.argv.indexOf
 
 const QUICK = process.argv.includes("--quick");
 if (process.argv.includes("--help")) {
-  console.log("usage: node bench/web.mjs [--only load,steps,log,scope,stops] [--quick]");
+  console.log("usage: node bench/web.mjs [--only load,steps,log,scope,stops,board] [--quick]");
   process.exit();
 }
 
@@ -33,6 +33,10 @@ const STEPS = QUICK ? 20 : 100; // in each lane
 const LINES = QUICK ? 20_000 : 200_000;
 const LINES_A_SECOND = 5000;
 const STOPS = QUICK ? 5 : 40;
+const CARDS = QUICK ? 150 : 5000;
+const SCROLLED = QUICK ? 100 : 1000; // cards of a column that are loaded before one is dragged
+const DRAGS = QUICK ? 2 : 10;
+const AT_ONCE = 4; // cards that are created
 const DRAWN = QUICK ? ".react-flow [data-box]" : ".react-flow canvas"; // a small graph needs no canvas
 const MANY_STEPS = `${(LANES * STEPS).toLocaleString("en")} steps`;
 const THINKING = 400; // milliseconds between a click into a field and the first key
@@ -134,9 +138,9 @@ class Bench {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async ask(path, body) {
+  async ask(path, body, method = body === undefined ? "GET" : "POST") {
     const response = await fetch(`${this.origin}/api/v1${path}`, {
-      method: body === undefined ? "GET" : "POST",
+      method,
       headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
@@ -336,7 +340,68 @@ const PARTS = {
     row("a step: CPU of the page", ms(cpu));
     await page.context().close();
   },
+
+  async board(bench) {
+    await bench.ask("/repos", { name: "shop" });
+    await bench.ask("/repos/shop/file", { branch: "main", path: "a.txt", text: "one" }, "PUT");
+    const numbers = Array.from({ length: CARDS }, (_, at) => at + 1);
+    const make = async () => {
+      for (let number = numbers.pop(); number !== undefined; number = numbers.pop())
+        await bench.ask("/repos/shop/cards", { title: `Sell hats (${number})`, labels: ["hats"], work: { run: "true" } });
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, make));
+    const page = await bench.page("/repos/shop/board");
+    const seen = await page.evaluate(() => window.whenSeen("[data-card]"));
+    const todo = page.locator("[data-column=todo]");
+    const work = `board of ${CARDS.toLocaleString("en")} cards`;
+    row(`${work}: open, empty cache`, ms(seen.page));
+    const scrolling = await bench.tasksDuring(page, () => scrollTo(page, todo, SCROLLED));
+    row(`${work}: scroll over ${SCROLLED} of a column: longest task`, `${ms(scrolling.clock)}; ${ms(scrolling.cpu)} CPU`);
+    await bench.openBrowser();
+    const dragged = await bench.page("/repos/shop/board");
+    await dragged.evaluate(() => window.whenSeen("[data-card]"));
+    await scrollTo(dragged, dragged.locator("[data-column=todo]"), SCROLLED);
+    await dragged.waitForTimeout(1_000);
+    let moved = 0;
+    dragged.on("response", (response) => (moved += /\/move$/.test(response.url()) && response.ok()));
+    const tasks = await bench.tasksDuring(dragged, async () => {
+      for (let turn = 0; turn < DRAGS; turn++) await dragCard(dragged);
+    });
+    if (moved !== DRAGS) throw new Error(`${moved} of ${DRAGS} cards were moved`);
+    row(`${work}: drag, ${DRAGS} times: longest task`, ms(tasks.clock), "<= 50 ms", tasks.clock <= 50);
+    row(`${work}: drag: longest task, CPU`, ms(tasks.cpu), "<= 50 ms", tasks.cpu <= 50);
+    await dragged.context().close();
+    await bench.openBrowser();
+  },
 };
+
+/** Scroll a column of the board until a card this far down is drawn, which loads all before it. */
+async function scrollTo(page, column, place) {
+  await column.hover();
+  const last = () =>
+    column.locator("[aria-posinset]").evaluateAll((all) => Math.max(0, ...all.map((each) => Number(each.ariaPosInSet))));
+  while ((await last()) < place) {
+    await page.mouse.wheel(0, 3000);
+    await page.waitForTimeout(100);
+  }
+}
+
+/** Drag a card that is in the middle of the page to the lower edge, where the column scrolls, and drop it above. */
+async function dragCard(page) {
+  const boxes = await page.locator("[data-column=todo] [data-card]").evaluateAll((all) =>
+    all.map((each) => each.getBoundingClientRect().toJSON()).filter(({ top, bottom }) => top > 250 && bottom < 600),
+  );
+  const [from] = boxes;
+  await page.mouse.move(from.x + 20, from.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(from.x + 40, from.y + 30, { steps: 4 });
+  await page.mouse.move(from.x + 60, 870, { steps: 20 });
+  await page.waitForTimeout(500);
+  await page.mouse.move(from.x + 400, 400, { steps: 20 }); // over the next column, which needs a decision
+  await page.mouse.move(from.x + 60, 500, { steps: 20 });
+  await page.mouse.up();
+  await page.waitForTimeout(500); // for the answer of the server
+}
 
 function freePort() {
   return new Promise((resolve) => {

@@ -182,5 +182,10 @@ test("continuous mode tries each change, and cancels what is running first", asy
   const states = await bench.ask<{ trials: { state: string }[] }>("GET", "/trials?repo=till&limit=2");
   expect(states.trials.map(({ state }) => state)).toEqual(["passed", "cancelled"]);
   expect(await started()).toBe(before + 2);
-  await page.getByRole("switch", { name: "Continuous mode" }).click();
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { value: true, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await page.getByText("Continuous mode was switched off because this tab was hidden.").waitFor();
+  await page.getByRole("switch", { name: "Continuous mode", checked: false }).waitFor();
 });

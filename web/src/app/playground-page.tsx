@@ -132,7 +132,7 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
     onShow: show,
     onEdit: (trial) => {
       setDraft(trialDraftOf([trial]));
-      toast("The form has the settings of this trial.");
+      toast("Filled in the form with the settings of this trial.");
     },
   });
   const cancelAll = () => {

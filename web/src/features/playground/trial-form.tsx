@@ -10,6 +10,7 @@ import {
   withProfile,
 } from "@/core/trial-draft";
 import { MOST_COMPARED } from "@/core/trials";
+import { classNames } from "@/ui/class-names";
 import { Checkbox, Field, TextArea, TextInput } from "@/ui/field";
 import { useDebounced } from "@/ui/hooks";
 import { Choice } from "@/ui/panel";
@@ -116,7 +117,7 @@ function AgentChoice({ repo, draft, problems, onChange }: PartProps & { repo: Tr
           );
         })}
       </div>
-      <p className={`mt-1 text-sm ${problems.profiles ? "text-failed" : "text-muted"}`}>
+      <p className={classNames("mt-1 text-sm", problems.profiles ? "text-failed" : "text-muted")}>
         {problems.profiles ??
           (profiles.length > 1
             ? `${profiles.length} agents get the same prompt, each in a trial of its own.`
