@@ -1,6 +1,6 @@
 """The ways in which an agent step fails."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pitstop.errors import StepFailure
@@ -35,11 +35,14 @@ class NoAgentKey(StepFailure):
 
     code = "step.no_agent_key"
 
-    def __init__(self, profile: str, names: tuple[str, ...]) -> None:
-        either = " or ".join(names)
-        super().__init__(
-            f"{profile} needs a key: give the run the secret {either}, and list it in the step: `secrets: [{names[0]}]`"
+    def __init__(self, profile: str, names: tuple[str, ...], listed: Collection[str] = ()) -> None:
+        is_listed = any(name in listed for name in names)
+        more = (
+            f"; `pitstop secrets set {names[0]} --scope repo:NAME` stores it on a server, for a repository"
+            if is_listed
+            else f", and list it in the step: `secrets: [{names[0]}]`"
         )
+        super().__init__(f"{profile} needs a key: give the run the secret {' or '.join(names)}{more}")
         self.profile = profile
         self.names = names
 

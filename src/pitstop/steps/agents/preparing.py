@@ -123,7 +123,7 @@ class Preparation:
         given = {checked_name(name): as_text(value) for name, value in own.items()}
         names = self.profile.secrets
         if names and not any(name in secrets or name in given for name in names):
-            raise NoAgentKey(self.profile.name, names)
+            raise NoAgentKey(self.profile.name, names, step.secrets)
         return {
             "LANG": "C.UTF-8",
             "TERM": "dumb",
