@@ -22,6 +22,7 @@ OPEN_PATHS = (
     "/",
     "/new",
     "/repos",
+    "/playground",
     "/index.html",
     "/first.js",
     "/icon.svg",
