@@ -44,8 +44,8 @@ class WorkRuns:
         """Let a run end, or not begin; the run if there is one."""
         assert self._refuse is not None
         firing = await self._firings.of_run(run)
-        if firing is not None and await self._refuse(firing, CANCELLED):
-            return None
+        if firing is not None:
+            await self._refuse(firing, CANCELLED)  # its run may have been created by a server that was killed then
         try:
             found = await self.get(run)
         except UnknownRun:
