@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import random
-import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -19,8 +17,6 @@ MOMENTS: tuple[Moment, ...] = get_args(Moment)
 DELAYS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)  # after the moment
 ENDING_SECONDS = 0.05  # from the commit to about the end of the run
 KILLS, AT_ONCE = 60, 6
-LIFE_SECONDS = (0.3, 1.2)  # of a server that is ready, at most; more on a busy machine, where it starts late
-START_SECONDS, MOST_SLOW = 0.5, 5.0
 SEED = int(os.environ.get("PITSTOP_SEED", "1"))
 
 
@@ -47,8 +43,8 @@ if IS_SOAK:
             for delay in DELAYS:
                 await kill_at(world, moment, delay)
             assert await world.judge() == []
-        print(dict(world.did))
-        await world.bare.fsck()
+        print(dict(world.repo.did))
+        await world.repo.bare.fsck()
 
     @pytest.mark.timeout(900)
     async def test_cards_of_a_server_that_is_killed_again_and_again_are_each_worked_on_and_merged_once(
@@ -56,7 +52,6 @@ if IS_SOAK:
         database_url: str,
     ) -> None:
         print(f"PITSTOP_SEED={SEED}")
-        chance = random.Random(SEED)
         async with card_world(tmp_path, database_url, SEED) as world:
             is_over = asyncio.Event()
 
@@ -67,34 +62,27 @@ if IS_SOAK:
             async with asyncio.TaskGroup() as group:
                 for number in range(AT_ONCE):
                     group.create_task(live_on(number))
-                for _ in range(KILLS):
-                    began = time.monotonic()
-                    if chance.random() < 0.9:  # else it may well be hit while it starts
-                        await world.people.ask("GET", "/me")
-                    slowness = (time.monotonic() - began) / START_SECONDS
-                    life_seconds = chance.uniform(0.0, chance.choice(LIFE_SECONDS))
-                    await asyncio.sleep(life_seconds * min(max(1.0, slowness), MOST_SLOW))
-                    world.hit()
+                await world.repo.hit_often(SEED, KILLS)
                 is_over.set()
             assert await world.judge() == []
-        print(dict(world.did))
-        await world.bare.fsck()
+        print(dict(world.repo.did))
+        await world.repo.bare.fsck()
 
 
 async def kill_at(world: CardWorld, moment: Moment, delay_seconds: float) -> None:
     """Let one card live to its end, and kill the server at this moment of its life."""
     card, branch, mark = await world.new_card(judged=moment == "judging")
-    main = world.ref("main")
+    main = world.repo.head("main")
 
     async def during(doing: Coroutine[None, None, object], *moments: Moment) -> None:
         """Do something, and kill the server meanwhile if this is the time for it."""
-        places = {"main": world.ref("main"), branch: world.ref(branch) or main}
+        places = {"main": world.repo.head("main"), branch: world.repo.head(branch) or main}
 
         def has_moved(branch: str) -> bool:
-            return world.ref(branch) not in ("", places[branch])
+            return world.repo.head(branch) not in ("", places[branch])
 
         times: dict[Moment, Callable[[], bool]] = {
-            "starting": lambda: world.ref(branch) != "",
+            "starting": lambda: world.repo.head(branch) != "",
             "running": mark.exists,
             "committing": partial(has_moved, branch),
             "ending": partial(has_moved, branch),
@@ -105,14 +93,14 @@ async def kill_at(world: CardWorld, moment: Moment, delay_seconds: float) -> Non
         async with asyncio.TaskGroup() as group:
             if moment in moments:
                 later = ENDING_SECONDS if moment == "ending" else 0.0
-                group.create_task(world.hit_when(times[moment], delay_seconds + later))
+                group.create_task(world.repo.hit_when(times[moment], delay_seconds + later))
             await doing
 
     await during(work(world, card), "starting", "running", "committing", "ending", "judging")
     if moment == "judging":
         world.approved[card] += 1
         return
-    await world.write(f"{card}.md", "base\n")
+    await world.repo.write(f"{card}.md", "base\n")
     await during(world.do(card, "update-branch"), "updating")
     await world.settled(card, "in_review")
     await during(world.approve(card), "approving")

@@ -118,15 +118,18 @@ class People:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def ask(self, method: str, path: str, *, key: str | None = None, **more: Any) -> httpx.Response:
-        """The first answer that a server gives which can give one."""
+    async def ask(
+        self, method: str, path: str, *, key: str | None = None, token: str | None = None, **more: Any
+    ) -> httpx.Response:
+        """The first answer that a server gives which can give one; to the owner, unless another `token` is given."""
         deadline = time.monotonic() + 180
         while True:
             port = self._random.choice(self._servers.ports)
             if not (self._servers.home / "token").exists():
                 await asyncio.sleep(0.02)
                 continue
-            headers = {"Authorization": f"Bearer {self._token()}"} | ({} if key is None else {"Idempotency-Key": key})
+            headers = {"Authorization": f"Bearer {token or self._token()}"}
+            headers |= {} if key is None else {"Idempotency-Key": key}
             try:
                 answer = await self._client.request(
                     method, f"http://127.0.0.1:{port}/api/v1{path}", headers=headers, **more

@@ -105,7 +105,7 @@ class Playground(Protocol):
         """Save the result to `branch`: `agent-test/<name>-NNN` with the next number. BadRequest; CommandRefused."""
         ...
 
-    async def again(self, caller: Caller, trial: str) -> TrialInfo:
+    async def again(self, caller: Caller, trial: str, group: str | None = None) -> TrialInfo:
         """A new trial with the same settings, on the present commit of its branch. As `create`."""
         ...
 

@@ -9,6 +9,7 @@ from pitstop.git.names import BRANCHES
 from pitstop.service.caller import LOCAL
 from pitstop.service.cards import Approval, CardInfo, CardMove, NewNote, Rejection, Work
 from pitstop.service.repos import RepoChanges
+from tests.amounts import amount
 from tests.platform.card_bench import (
     JUDGE,
     approved_text,
@@ -63,6 +64,24 @@ async def test_what_nobody_has_reviewed_is_not_merged(bench: Workbench) -> None:
             await cards_of(bench).approve(LOCAL, card.id, Approval(expect=expect))
     assert await main_of(bench) == before
     assert (await cards_of(bench).get(LOCAL, card.id)).status == "in_review"
+
+
+@pytest.mark.repeats
+async def test_a_push_while_a_card_is_being_approved_is_never_merged_with_it(bench: Workbench) -> None:
+    await write(bench, "a.txt", "one\n")
+    for number in range(amount(3, soak=50)):
+        card = await reviewed(bench, f"{number}.txt", title=f"Card {number}")
+        approval = Approval(expect=card.head_sha)
+        approved, pushed = await at_once(
+            cards_of(bench).approve(LOCAL, card.id, approval),
+            write(bench, f"late {number}.txt", "late\n", card.branch or ""),
+        )
+        is_refused = isinstance(approved, RefMoved)
+        assert is_refused or approved.status == "done", approved
+        shown = await cards_of(bench).get(LOCAL, card.id)
+        assert (shown.status, shown.head_sha) == (("in_review", pushed) if is_refused else ("done", card.head_sha))
+        names = {entry.name for entry in (await bench.repos.tree(LOCAL, bench.repo, "main")).entries}
+        assert (f"{number}.txt" in names, f"late {number}.txt" in names) == (not is_refused, False)
 
 
 async def test_a_push_to_a_card_in_review_clears_its_conflict_and_is_judged(bench: Workbench) -> None:

@@ -174,3 +174,20 @@ async def test_of_two_people_who_start_a_card_at_once_one_does(bench: Workbench)
     answers = await at_once(*(cards_of(bench).start(LOCAL, card.id, StartCard()) for _ in range(3)))
     assert sorted(type(each).__name__ for each in answers) == ["BadMove", "BadMove", "CardInfo"]
     assert len(await cards_of(bench).attempts(LOCAL, card.id)) == 1
+
+
+async def test_of_two_people_who_move_a_card_at_once_one_is_told_that_it_has_changed(bench: Workbench) -> None:
+    await write(bench, "a.txt", "one\n")
+    cards, card = cards_of(bench), await card_of(bench, Work())
+    begun, refused = sorted(
+        await at_once(
+            *(
+                cards.move(LOCAL, card.id, CardMove(status="in_progress", to_end=to_end), version=card.version)
+                for to_end in (True, False)
+            )
+        ),
+        key=lambda answer: isinstance(answer, StaleCard),
+    )
+    assert (begun.status, begun.version) == ("in_progress", card.version + 1)
+    assert (type(refused), refused.version) == (StaleCard, begun.version)
+    assert await cards.get(LOCAL, card.id) == begun

@@ -1,17 +1,19 @@
 """The lives of trials: the moves that their table allows, limits, restarts in every state, and what is forgotten."""
 
+import time
 from collections.abc import AsyncIterator
 from itertools import product
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec import structs, to_builtins
 from msgspec.structs import replace
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from pitstop.errors import TooMany
 from pitstop.platform.lives import TRIAL_MOVES, TrialState
-from pitstop.platform.playground.limits import KEPT_SECONDS, MOST_A_MINUTE, MOST_RUNNING
+from pitstop.platform.playground.limits import KEPT_SECONDS, MOST_A_MINUTE, MOST_KEPT, MOST_RUNNING
 from pitstop.platform.playground.trial_values import TrialInfo, TrialRecord, TrialSettings
 from pitstop.platform.stored.all import Stored, stored_in
 from pitstop.platform.stored.firings import NewFiring
@@ -99,6 +101,22 @@ async def test_there_are_limits_for_callers_and_for_repositories(stored: Stored)
         await stored.trials.add([(late, firing_of(late))])
 
 
+async def test_of_the_trials_of_a_repository_the_newest_are_kept(store: SqlStore, stored: Stored) -> None:
+    now = time.time()
+    ages = range(MOST_KEPT + 2)
+    ended = [replace(record("full", created_at=now - age), ended_at=now) for age in ages]
+    running = record("full", created_at=now - MOST_KEPT - 2)
+    values = [packed(trial) for trial in (*ended, running)]
+    async with store.database.write() as connection:
+        await connection.execute(insert(rows), values)
+    remaining = await stored.trials.forget_old("full")
+    assert remaining == {running.id, *(trial.id for trial in ended[:MOST_KEPT])}
+
+
+def packed(trial: TrialRecord) -> dict[str, object]:
+    return {**structs.asdict(trial), "settings": to_builtins(trial.settings), "live": to_builtins(trial.live)}
+
+
 async def test_trials_of_every_state_survive_the_end_of_their_server_until_they_are_old(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     async with bench.open():
@@ -140,6 +158,20 @@ async def test_trials_of_every_state_survive_the_end_of_their_server_until_they_
             return set(await hidden_refs(bench)) == present
 
         await wait_until(refs)
+
+
+async def test_a_result_that_was_stored_before_its_run_knew_is_found_when_the_trial_ends(own_bench: Workbench) -> None:
+    await fill(own_bench)
+    trial = await tried(own_bench, "echo two > b.txt")
+    store = await open_sql_store(own_bench.settings.database)
+    async with store.database.write() as connection:  # as a run leaves it that is cancelled while it commits
+        changed = update(rows).where(rows.c.id == trial.id)
+        await connection.execute(changed.values(state="cancelling", to_sha=None, ended_at=None))
+    await store.close()
+    await tried(own_bench, "true")  # at whose end all that have ended are looked at
+    assert (await end_of(own_bench, trial)).to_sha == trial.to_sha
+    await playground_of(own_bench).delete(LOCAL, trial.id)
+    assert await hidden_refs(own_bench) == []
 
 
 async def backdate(store: SqlStore, trial: TrialInfo, seconds: float) -> None:

@@ -32,6 +32,10 @@ TALK = """\
 {"type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "total_cost_usd": 0.25, \
 "usage": {"input_tokens": 10, "output_tokens": 5}, "result": "done"}
 """
+TAKES_TIME_TO_END = """\
+trap 'cd {0}; touch told; until test -e "is over"; do sleep 0.01; done; touch ended; exit' TERM
+sleep 300 & touch {0}/begun; wait
+"""
 HANGS = "echo $$ > {0}/pid; sleep 300 & echo $! > {0}/child; wait"
 
 
@@ -76,6 +80,12 @@ async def test_what_a_failed_agent_has_changed_is_shown(shop: Workbench) -> None
     assert trial.reason is not None
     assert "exit code 3" in trial.reason
     assert [file.path for file in (await playground_of(shop).diff(LOCAL, trial.id)).files] == ["b.txt"]
+
+
+async def test_an_agent_without_a_key_fails_with_the_way_to_store_it(shop: Workbench) -> None:
+    trial = await tried(shop, "Do it", "claude")
+    assert trial.state == "failed"
+    assert "`pitstop secrets set ANTHROPIC_API_KEY --scope repo:NAME` stores it" in (trial.reason or "")
 
 
 async def test_one_prompt_is_compared_on_two_agents(shop: Workbench) -> None:
@@ -123,6 +133,18 @@ async def test_cancel_ends_all_processes_of_the_agent(shop: Workbench, tmp_path:
     assert not any(is_alive(each) for each in processes)
     with pytest.raises(CommandRefused, match="has ended"):
         await playground_of(shop).cancel(LOCAL, trial.id)
+
+
+async def test_an_agent_that_is_cancelled_has_time_to_end(shop: Workbench, tmp_path: Path) -> None:
+    trial = await begin(shop, TAKES_TIME_TO_END.format(tmp_path))
+    await wait_until((tmp_path / "begun").exists)
+    async with asyncio.TaskGroup() as group:
+        cancelling = group.create_task(playground_of(shop).cancel(LOCAL, trial.id))
+        await wait_until((tmp_path / "told").exists)
+        await tried(shop, "true")  # at whose end all that are being cancelled are looked at
+        (tmp_path / "is over").touch()
+    assert cancelling.result().state == "cancelled"
+    assert (tmp_path / "ended").exists()
 
 
 def is_alive(pid: int) -> bool:
@@ -211,10 +233,12 @@ async def test_what_cannot_be_tried_is_refused_with_a_reason(shop: Workbench) ->
     for error, words, new in (
         (BadRequest, "needs a repository", NewTrial(repo=None, profiles=("script",), prompt="x")),
         (BadRequest, "1 to 4 different agents", NewTrial(repo=shop.repo, profiles=("script",) * 2, prompt="x")),
+        (BadRequest, "but 5 are named", NewTrial(repo=shop.repo, profiles=tuple("abcde"), prompt="x")),
         (BadRequest, "nobody", NewTrial(repo=shop.repo, profiles=("nobody",), prompt="x")),
         (BadRequest, "100,000", NewTrial(repo=shop.repo, profiles=("script",), prompt="x" * 100_001)),
         (BadRequest, "needs a `path`", with_settings(shop, input="file")),
         (BadRequest, "invalid name 'a/b'", with_settings(shop, save="a/b")),
+        (BadRequest, "1 to 40 letters", with_settings(shop, save="x" * 41)),
         (BadRequest, "invalid budget: time", with_settings(shop, budget={"time": "soon"})),
         (UnknownRef, "nowhere", with_settings(shop, ref="nowhere")),
     ):

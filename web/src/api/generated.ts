@@ -746,7 +746,7 @@ export type LandingForm = {
   sha: string;
 };
 
-/** What an attempt is doing: its last tool call in a few words, how many there were, and what they cost. */
+/** What an agent is doing: its last tool call in a few words, how many there were, and what they cost. */
 export type Live = {
   about: string;
   calls: number;

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from pitstop.errors import CommandRefused, RefMoved
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import run_git
@@ -51,6 +53,15 @@ class TrialResults:
             await opened.bare.move(trial.kept, sha, stored or ZEROS, who=AUTHOR, message=reason)
         await self._trials.note_commit(trial, sha)
         return {"sha": sha, "branch": trial.kept, "is_changed": is_changed}
+
+    async def found(self, trial: TrialRecord) -> TrialRecord:
+        """The trial with its result, also if its run was cancelled when that was stored, but not noted."""
+        if trial.to_sha is None:
+            sha = await (await self.opened(trial)).bare.commit_at(trial.kept)
+            if sha is not None:
+                await self._trials.note_commit(trial, sha)
+                return replace(trial, to_sha=sha)
+        return trial
 
     async def save(self, trial: TrialRecord, name: str, who: str) -> str:
         """The new branch with the result, or the one of this name that has it already. CommandRefused, RefMoved."""

@@ -32,6 +32,8 @@ class TrialStarter:
     async def create(self, new: NewTrial, who: str) -> tuple[TrialRecord, ...]:
         """A trial for each agent. BadRequest, TooMany, UnknownRef, UnknownRepo."""
         repo = await self._bench.repos.get(check_trial(new))
+        if new.group is not None and (present := await self._trials.in_group(new.group)):
+            return present
         opened = await self._bench.opened.ready(repo)
         asked = new.settings.ref or repo.default_branch
         sha = await opened.bare.resolve(asked)
@@ -39,9 +41,9 @@ class TrialStarter:
         ref = asked if BRANCHES + asked in refs or TAGS + asked in refs else None
         if new.settings.path is not None:
             await _check_path(opened, sha, new.settings.path)
-        group, now = f"g-{new_run_id()}", self._clock.now()
+        group, now = new.group or f"g-{new_run_id()}", self._clock.now()
         made = []
-        for profile in new.profiles:
+        for number, profile in enumerate(new.profiles):
             trial = TrialRecord(
                 id=f"t-{new_run_id()}",
                 repo=repo.id,
@@ -53,7 +55,7 @@ class TrialStarter:
                 ref=ref,
                 run=new_run_id(),
                 by=who,
-                created_at=now,
+                created_at=now + number / 1e6,  # they are listed in this order
                 text="",
             )
             made.append(await self._prepared(opened, trial))

@@ -31,12 +31,13 @@ class TrialSettings(Struct, frozen=True, kw_only=True):
 
 
 class NewTrial(Struct, frozen=True, kw_only=True):
-    """A prompt to be tried with one to four agents, each in a trial of its own."""
+    """A prompt to be tried with one to four agents, each in a trial of its own. A `group` is created only once."""
 
     repo: str | None
     profiles: tuple[str, ...]
     prompt: str
     settings: TrialSettings = TrialSettings()
+    group: str | None = None
 
 
 class TrialInfo(Struct, frozen=True, kw_only=True):

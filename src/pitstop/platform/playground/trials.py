@@ -50,21 +50,26 @@ class TrialWork:
         self._clock = clock
         self._on_moved = on_moved
         self._looking = asyncio.Lock()  # what a log says is counted once
+        self._cancelled: set[str] = set()  # runs; one that is cancelled again ends at once, without cleaning up
 
-    async def again(self, trial: str, who: str) -> TrialRecord:
+    async def again(self, trial: str, who: str, group: str | None) -> TrialRecord:
         """A new trial with the same settings, at where its branch is now. As `create`."""
         old = await self.trials.get(trial)
-        new = NewTrial(repo=old.repo, profiles=(old.profile,), prompt=old.prompt, settings=old.settings)
+        new = NewTrial(repo=old.repo, profiles=(old.profile,), prompt=old.prompt, settings=old.settings, group=group)
         (made,) = await self.starter.create(new, who)
         return made
 
     async def cancel(self, trial: str) -> TrialRecord:
         """End the run of a trial and wait for that, up to a limit. CommandRefused for one that has ended."""
         record = await self.trials.get(trial)
-        is_moved = await self.trials.move(record, "cancelling")
-        if not is_moved and (await self.trials.get(trial)).ended_at is not None:
-            raise CommandRefused(f"trial {trial} has ended, so it cannot be cancelled")
-        await self._runs.end(record.run, BY_USER)  # it stays `cancelling` until nothing runs
+        self._cancelled.add(record.run)
+        try:
+            is_moved = await self.trials.move(record, "cancelling")
+            if not is_moved and (await self.trials.get(trial)).ended_at is not None:
+                raise CommandRefused(f"trial {trial} has ended, so it cannot be cancelled")
+            await self._runs.end(record.run, BY_USER)  # it stays `cancelling` until nothing runs
+        finally:
+            self._cancelled.discard(record.run)
         async with self._looking:
             await self._settle_all()
         return await self.trials.get(trial)
@@ -128,8 +133,13 @@ class TrialWork:
         async with self._looking:
             await self._progress.look(self._bench.opened.home, changed)
             for trial in await self.trials.cancelling(self._bench.opened.home):
-                await self._runs.cancel(trial.run, BY_USER)  # again, in case the server was killed before the run knew
+                await self._cancel(trial.run)  # the server may have been killed before it was told
             await self._settle_all()
+
+    async def _cancel(self, run: str) -> None:
+        """Cancel a run once: there may be none, or none yet."""
+        if run not in self._cancelled and await self._runs.cancel(run, BY_USER) is not None:
+            self._cancelled.add(run)
 
     async def _settle_all(self) -> None:
         for ended in await self.trials.ended(self._bench.opened.home):
@@ -140,6 +150,8 @@ class TrialWork:
 
     async def _settle(self, ended: EndedTrial) -> None:
         trial = ended.trial
+        with suppress(PitstopError, OSError):  # a repository that cannot be read keeps no trial from ending
+            trial = await self.results.found(trial)
         state, reason = outcome_of(ended.status, ended.reason)
         if state == "passed" and trial.to_sha is None:
             reason = UNCHANGED
@@ -152,3 +164,4 @@ class TrialWork:
                 await self._on_moved(trial.repo)
         await self._progress.look(self._bench.opened.home, [trial.run])  # to the end of its log
         await self.trials.end(ended, state, reason)
+        self._cancelled.discard(trial.run)

@@ -127,6 +127,11 @@ class StoredTrials:
             raise Unknown("trial", trial, "it was deleted, or has been forgotten after 7 days")
         return _to_trial(rows[0])
 
+    async def in_group(self, group: str) -> tuple[TrialRecord, ...]:
+        """In the order in which they were created."""
+        wanted = select(trials).where(trials.c.group == group).order_by(trials.c.created_at)
+        return tuple(map(_to_trial, await self._database.rows(wanted)))
+
     async def of_run(self, run: str) -> TrialRecord | None:
         rows = await self._database.rows(select(trials).where(trials.c.run == run))
         return _to_trial(rows[0]) if rows else None

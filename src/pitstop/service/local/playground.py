@@ -86,9 +86,9 @@ class PlaygroundDesk:
         caller.require("operator")
         return await self._note(caller, "save_trial", await self._work.save(trial, name, caller.name))
 
-    async def again(self, caller: Caller, trial: str) -> TrialInfo:
+    async def again(self, caller: Caller, trial: str, group: str | None = None) -> TrialInfo:
         caller.require("operator")
-        return await self._note(caller, "repeat_trial", await self._work.again(trial, caller.name))
+        return await self._note(caller, "repeat_trial", await self._work.again(trial, caller.name, group))
 
     async def make_card(self, caller: Caller, trial: str, title: str) -> CardInfo:
         caller.require("operator")

@@ -54,7 +54,8 @@ class RemotePlayground:
     async def save(self, caller: Caller, trial: str, name: str) -> TrialInfo:
         return await self._connection.post(f"{_path(trial)}/save", {"name": name}, TrialInfo, caller)
 
-    async def again(self, caller: Caller, trial: str) -> TrialInfo:
+    async def again(self, caller: Caller, trial: str, group: str | None = None) -> TrialInfo:
+        """Without the `group`: the server makes it of the key of the caller."""
         return await self._connection.post(f"{_path(trial)}/again", None, TrialInfo, caller)
 
     async def make_card(self, caller: Caller, trial: str, title: str) -> CardInfo:

@@ -20,7 +20,7 @@ API = "/api/v1"
 DEEPEST = 100
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-_MAKING_RUNS = ("start_run", "rerun")
+_MAKING_RUNS = ("start_run", "rerun", "create_trials", "repeat_trial")
 _NEVER_STORED = ("add_token", "new_login_link", "open_shell")  # their answers are for the caller alone
 _STORED_HEADERS = ("content-type", "location", "etag")
 

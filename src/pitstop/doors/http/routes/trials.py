@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.routes.parameters import PLAIN, Cursor, IdempotencyKey, RepoId, Who
+from pitstop.doors.http.routes.parameters import PLAIN, Cursor, IdempotencyKey, RepoId, ReservedRunId, Who
 from pitstop.doors.http.routes.repos import FilePath
 from pitstop.doors.http.routes.route import API, api_router
 from pitstop.service.cards import CardInfo
@@ -66,9 +67,11 @@ def _add_reading(router: APIRouter, playground: Playground) -> None:
 
 def _add_life(router: APIRouter, playground: Playground) -> None:
     @router.post("/trials", status_code=201, response_model=list[TrialInfo], responses=_CREATED)
-    async def create_trials(caller: Who, form: NewTrialForm, key: IdempotencyKey = None) -> Response:
+    async def create_trials(
+        caller: Who, form: NewTrialForm, run_id: ReservedRunId, key: IdempotencyKey = None
+    ) -> Response:
         """Try a prompt: start a trial for each agent."""
-        created = await playground.create(caller, form.to_request())
+        created = await playground.create(caller, replace(form.to_request(), group=_group_of(run_id)))
         return answer(created, 201, Location=f"{API}/trials/{created[0].id}")
 
     @router.post("/trials/{trial}/cancel", response_model=TrialInfo, responses=_READ)
@@ -82,9 +85,9 @@ def _add_life(router: APIRouter, playground: Playground) -> None:
         return answer(await playground.save(caller, trial, form.name))
 
     @router.post("/trials/{trial}/again", status_code=201, response_model=TrialInfo, responses=_CREATED)
-    async def repeat_trial(caller: Who, trial: TrialId, key: IdempotencyKey = None) -> Response:
+    async def repeat_trial(caller: Who, trial: TrialId, run_id: ReservedRunId, key: IdempotencyKey = None) -> Response:
         """Start a new trial with the same settings."""
-        made = await playground.again(caller, trial)
+        made = await playground.again(caller, trial, _group_of(run_id))
         return answer(made, 201, Location=f"{API}/trials/{made.id}")
 
     @router.post("/trials/{trial}/card", status_code=201, response_model=CardInfo, responses=_READ)
@@ -100,3 +103,8 @@ def _add_life(router: APIRouter, playground: Playground) -> None:
         """Delete a trial that has ended, with its result."""
         await playground.delete(caller, trial)
         return Response(status_code=204)
+
+
+def _group_of(reserved: str | None) -> str | None:
+    """The group of trials for the id that is stored with an idempotency key."""
+    return None if reserved is None else f"g-{reserved}"
