@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { FlaskConical } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import { useCanChange, useIsViewer } from "@/api/queries";
+import { useCanChange, useIsViewer, useMe } from "@/api/queries";
 import { useRepoChoices } from "@/api/repo-queries";
 import { useRequestKey } from "@/api/request-key";
 import { useRun } from "@/api/run-context";
@@ -81,7 +81,8 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
   const { shown, show } = useShownTrials(repo.id, listed);
   const asked = useTrialsById(shown, connection);
   const trials = asked.flatMap(({ data }) => data ?? []);
-  const running = trials.filter(({ state }) => !isTrialOver(state));
+  const me = useMe().data?.name;
+  const running = trials.filter(({ state, by }) => !isTrialOver(state) && by === me); // not those of other users
   const [stored, setDraft] = useSetting<Partial<TrialDraft>>(`playground.draft.${repo.id}`, NEW_TRIAL);
   const draft = useMemo(() => ({ ...NEW_TRIAL, ...stored }), [stored]);
   const [isTried, setTried] = useState(false);
@@ -90,6 +91,7 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
   const [hourly, setHourly] = useSetting("playground.hourly", "5");
   const refresh = useRefreshTrials(repo.id);
   const keyOf = useRequestKey();
+  const count = useRef(0); // of what was started: the same prompt can be tried again
   const results = useRef<HTMLDivElement>(null);
   const isReady = Object.keys(trialProblems(draft)).length === 0;
   const request: NewTrialForm | null = isReady ? trialRequest(repo.id, draft) : null;
@@ -113,7 +115,8 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
     setStarting(true);
     setProblem(null);
     try {
-      continuous.note(await start(request, keyOf({ request, after: trials.map(({ id }) => id) })));
+      continuous.note(await start(request, keyOf({ request, count: count.current })));
+      count.current += 1;
       results.current?.scrollIntoView?.({ block: "nearest" });
     } catch (error) {
       setProblem((error as Error).message);
