@@ -51,6 +51,7 @@ test("a run is stepped, edited, taken back and ended by keys alone", async () =>
   await keyboard.press("F10");
   await run.stopsAt("Paused before release");
   await run.boxIs("package", "passed");
+  await page.getByRole("button", { name: "Step back", exact: true, disabled: false }).waitFor(); // where it leads is known
   await keyboard.press("Shift+F10");
   await run.tabTo(page.getByRole("alertdialog").getByRole("button", { name: "Step back" }));
   await keyboard.press("Enter");
