@@ -78,6 +78,11 @@ export function useBranches(repo: string, isWanted = true) {
   });
 }
 
+/** The names of the branches that are loaded. */
+export function useBranchNames(repo: string, isWanted = true): string[] {
+  return useBranches(repo, isWanted).data?.pages.flatMap((page) => page.branches.map(({ name }) => name)) ?? [];
+}
+
 export function useFolder(repo: string, ref: string, path: string) {
   return useQuery({
     queryKey: ["repo", repo, "tree", ref, path],

@@ -1,14 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { FlaskConical } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { useCanChange, useIsViewer, useMe } from "@/api/queries";
 import { useRepoChoices } from "@/api/repo-queries";
-import { useRequestKey } from "@/api/request-key";
 import { useRun } from "@/api/run-context";
-import { trialApi } from "@/api/trial-client";
-import { trialKey, useRefreshTrials, useTrialFeed, useTrials, useTrialsById } from "@/api/trial-queries";
-import type { NewTrialForm, RepoInfo, TrialInfo } from "@/api/types";
+import { useTrialFeed, useTrials, useTrialsById } from "@/api/trial-queries";
+import type { RepoInfo, TrialInfo } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { FollowedRun, PausedNotice, RunTabs } from "@/app/followed-run";
 import { usePageTitle } from "@/app/page-title";
@@ -23,8 +20,8 @@ import { SIDE_BY_SIDE, TrialChanges } from "@/features/playground/trial-changes"
 import { TrialDialog } from "@/features/playground/trial-dialogs";
 import { TrialForm } from "@/features/playground/trial-form";
 import { TrialHistory } from "@/features/playground/trial-history";
-import { useContinuous } from "@/features/playground/use-continuous";
 import { useTrialActions } from "@/features/playground/use-trial-actions";
+import { useTrialRun } from "@/features/playground/use-trial-run";
 import { Empty, Failed, Loading } from "@/ui/feedback";
 import { Select } from "@/ui/field";
 import { useSetting } from "@/ui/hooks";
@@ -72,7 +69,6 @@ type PlaygroundProps = { repo: RepoInfo; repos: readonly RepoInfo[]; onRepo: (re
 
 function Playground({ repo, repos, onRepo }: PlaygroundProps) {
   const [, navigate] = useLocation();
-  const client = useQueryClient();
   const canChange = useCanChange();
   const isViewer = useIsViewer();
   const connection = useTrialFeed(repo.id);
@@ -85,48 +81,23 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
   const running = trials.filter(({ state, by }) => !isTrialOver(state) && by === me); // not those of other users
   const [stored, setDraft] = useSetting<Partial<TrialDraft>>(`playground.draft.${repo.id}`, NEW_TRIAL);
   const draft = useMemo(() => ({ ...NEW_TRIAL, ...stored }), [stored]);
-  const [isTried, setTried] = useState(false);
-  const [isStarting, setStarting] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
   const [hourly, setHourly] = useSetting("playground.hourly", "5");
-  const refresh = useRefreshTrials(repo.id);
-  const keyOf = useRequestKey();
-  const count = useRef(0); // of what was started: the same prompt can be tried again
   const results = useRef<HTMLDivElement>(null);
   const isReady = Object.keys(trialProblems(draft)).length === 0;
-  const request: NewTrialForm | null = isReady ? trialRequest(repo.id, draft) : null;
-
-  const start = async (wanted: NewTrialForm, key: string) => {
-    const made = await trialApi.create(wanted, key);
-    for (const trial of made) client.setQueryData([...trialKey(trial.id), "detail"], trial);
-    show(made.map(({ id }) => id));
-    void refresh();
-    return made;
-  };
-  const continuous = useContinuous({
-    request,
+  const form = useTrialRun({
+    repo: repo.id,
+    request: isReady ? trialRequest(repo.id, draft) : null,
     limit: Number(hourly) || 0,
     connection,
-    onTry: (wanted) => start(wanted, crypto.randomUUID()),
+    onShow: show,
   });
+  const { continuous } = form;
   const run = async () => {
-    setTried(true);
-    if (request === null || isStarting) return;
-    setStarting(true);
-    setProblem(null);
-    try {
-      continuous.note(await start(request, keyOf({ request, count: count.current })));
-      count.current += 1;
-      results.current?.scrollIntoView?.({ block: "nearest" });
-    } catch (error) {
-      setProblem((error as Error).message);
-    } finally {
-      setStarting(false);
-    }
+    if (await form.run()) results.current?.scrollIntoView?.({ block: "nearest" });
   };
   const change = (changes: Partial<TrialDraft>) => {
     setDraft({ ...draft, ...changes });
-    setProblem(null);
+    form.clearProblem();
   };
   const actions = useTrialActions({
     repo: repo.id,
@@ -134,7 +105,7 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
     onOpenCard: (card) => navigate(cardLink(card)),
     onShow: show,
     onEdit: (trial) => {
-      setDraft(trialDraftOf([trial]));
+      setDraft(trialDraftOf(trial));
       toast("Filled in the form with the settings of this trial.");
     },
   });
@@ -185,13 +156,13 @@ function Playground({ repo, repos, onRepo }: PlaygroundProps) {
           {isViewer ? (
             <p className="text-muted">Operators can try agents here. You can see what was tried.</p>
           ) : (
-            <TrialForm repo={repo} draft={draft} isTried={isTried} onChange={change}>
+            <TrialForm repo={repo} draft={draft} isTried={form.isTried} onChange={change}>
               <RunButtons
                 agents={draft.profiles.length}
-                isStarting={isStarting}
+                isStarting={form.isStarting}
                 isRunning={isAnyRunning}
                 isCancelling={isAnyRunning && running.every(({ state }) => state === "cancelling")}
-                problem={problem}
+                problem={form.problem}
                 continuous={continuous}
                 hourly={hourly}
                 onHourly={setHourly}

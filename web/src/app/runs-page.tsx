@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
 import { type RunFilter, useCanChange, useFlows, useRuns, useRunsFeed } from "@/api/queries";
-import { useBranches, useRepoChoices, useRepoFlows } from "@/api/repo-queries";
+import { useBranchNames, useRepoChoices, useRepoFlows } from "@/api/repo-queries";
 import { FirstSteps } from "@/app/first-steps";
 import { usePageTitle } from "@/app/page-title";
 import { type FilterChoices, RunFilters } from "@/features/runs/run-filters";
@@ -120,10 +120,10 @@ function useChoices(repo: string): FilterChoices {
   const repos = useRepoChoices();
   const stored = useFlows();
   const flows = useRepoFlows(repo, repo !== "");
-  const branches = useBranches(repo, repo !== "");
+  const refs = useBranchNames(repo, repo !== "");
   return {
     repos: (repos.data ?? []).map(({ id }) => id),
-    refs: (branches.data?.pages ?? []).flatMap((page) => page.branches.map(({ name }) => name)),
+    refs,
     flows: ((repo === "" ? stored.data : flows.data) ?? []).map(({ name }) => name),
   };
 }

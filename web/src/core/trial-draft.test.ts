@@ -77,7 +77,7 @@ test("a draft of a trial makes the same request again", () => {
     isDebugged: true,
   });
   const { profiles, prompt, repo, ...settings } = trialRequest("till", before);
-  expect(trialDraftOf([{ prompt, profile: "codex", settings }])).toEqual(before);
+  expect(trialDraftOf({ prompt, profile: "codex", settings })).toEqual(before);
 });
 
 test("several agents are saved under a neutral name, and at most four are chosen", () => {

@@ -55,13 +55,12 @@ type Settings = {
 
 type Trial = { prompt: string; profile: string; settings: Settings };
 
-/** The draft that starts the same trials again. */
-export function trialDraftOf(trials: readonly [Trial, ...Trial[]]): TrialDraft {
-  const [{ prompt, settings }] = trials;
+/** The draft that starts the same trial again. */
+export function trialDraftOf({ prompt, profile, settings }: Trial): TrialDraft {
   const { cost, time, ...limits } = settings.budget;
   return {
     prompt,
-    profiles: [...new Set(trials.map(({ profile }) => profile))].slice(0, MOST_COMPARED),
+    profiles: [profile],
     ref: settings.ref ?? "",
     input: settings.input,
     path: settings.path ?? "",

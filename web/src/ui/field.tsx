@@ -4,11 +4,8 @@ import { classNames } from "@/ui/class-names";
 export const INPUT =
   "w-full rounded-md border border-line-strong bg-surface px-2 text-base text-text placeholder:text-faint focus-visible:border-accent focus-visible:outline-1 focus-visible:outline-offset-0 disabled:opacity-50 aria-invalid:border-failed";
 
-type FieldProps = {
-  label: string;
-  hint?: ReactNode;
-  problem?: string | null;
-  isRequired?: boolean;
+type LabelProps = { label: string; hint?: ReactNode; problem?: string | null; isRequired?: boolean };
+type FieldProps = LabelProps & {
   children: (ids: { id: string; "aria-describedby"?: string; "aria-invalid"?: boolean }) => ReactNode;
 };
 
@@ -29,6 +26,17 @@ export function Field({ label, hint, problem, isRequired, children }: FieldProps
         </p>
       )}
     </div>
+  );
+}
+
+type TextFieldProps = LabelProps & Omit<ComponentProps<"input">, "onChange"> & { onText: (text: string) => void };
+
+/** A field of one line of text. */
+export function TextField({ label, hint, problem, isRequired, onText, ...rest }: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint} problem={problem} isRequired={isRequired}>
+      {(ids) => <TextInput {...ids} {...rest} onChange={(event) => onText(event.target.value)} />}
+    </Field>
   );
 }
 

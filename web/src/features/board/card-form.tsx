@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useId, useState } from "react";
 import { cardApi } from "@/api/card-client";
 import { isStaleCard } from "@/api/card-queries";
-import { useBranches } from "@/api/repo-queries";
+import { useBranchNames } from "@/api/repo-queries";
 import { useRequestKey } from "@/api/request-key";
 import type { Board, CardInfo, NewCardForm } from "@/api/types";
 import {
@@ -19,7 +19,7 @@ import { LabelField } from "@/features/board/label-field";
 import { WorkFields } from "@/features/board/work-fields";
 import { Button } from "@/ui/button";
 import { Confirm, Dialog } from "@/ui/dialog";
-import { Field, TextArea, TextInput } from "@/ui/field";
+import { Field, TextArea, TextField } from "@/ui/field";
 import { SuggestInput } from "@/ui/suggest-input";
 import { tip } from "@/ui/tooltip";
 
@@ -120,19 +120,17 @@ export function CardForm({ repo, card, known = NOTHING_KNOWN, onSaved, onClose }
             void send(false);
           }}
         >
-          <Field label="Title" problem={shown.title} isRequired>
-            {(ids) => (
-              <TextInput
-                {...ids}
-                autoFocus
-                spellCheck
-                dir="auto"
-                maxLength={2 * LONGEST_TITLE}
-                value={draft.title}
-                onChange={(event) => change({ title: event.target.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Title"
+            problem={shown.title}
+            isRequired
+            autoFocus
+            spellCheck
+            dir="auto"
+            maxLength={2 * LONGEST_TITLE}
+            value={draft.title}
+            onText={(text) => change({ title: text })}
+          />
           <Field label="Description" hint={draft.choice === "agent" ? "The agent is told this." : undefined}>
             {(ids) => (
               <TextArea
@@ -223,8 +221,7 @@ function WorkChooser({ choice, onChange }: { choice: WorkChoice; onChange: (choi
 }
 
 function BaseField({ repo, base, onChange }: { repo: string; base: string; onChange: (base: string) => void }) {
-  const branches = useBranches(repo);
-  const names = branches.data?.pages.flatMap((page) => page.branches.map(({ name }) => name)) ?? [];
+  const names = useBranchNames(repo);
   return (
     <Field label="Base branch" hint="The work starts from it and is merged into it.">
       {(ids) => (

@@ -2,7 +2,7 @@ import { Plus, X } from "lucide-react";
 import { useRepoFlow, useRepoFlows } from "@/api/repo-queries";
 import { AGENTS, type CardDraft, type DraftInput } from "@/core/card-draft";
 import { Button, IconButton } from "@/ui/button";
-import { Field, Select, TextArea, TextInput } from "@/ui/field";
+import { Field, Select, TextArea, TextField, TextInput } from "@/ui/field";
 import { SuggestInput } from "@/ui/suggest-input";
 
 type Problems = Partial<Record<keyof CardDraft, string>>;
@@ -59,27 +59,21 @@ function AgentFields({ draft, problems, profiles, onChange }: FieldsProps & { pr
             )}
           </Field>
         )}
-        <Field label="Model">
-          {(ids) => (
-            <TextInput
-              {...ids}
-              placeholder="As the agent has it"
-              value={draft.model}
-              onChange={(event) => onChange({ model: event.target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Budget" hint="US dollars. The run fails when it is spent." problem={problems.cost}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              inputMode="decimal"
-              placeholder="No limit"
-              value={draft.cost}
-              onChange={(event) => onChange({ cost: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Model"
+          placeholder="As the agent has it"
+          value={draft.model}
+          onText={(text) => onChange({ model: text })}
+        />
+        <TextField
+          label="Budget"
+          hint="US dollars. The run fails when it is spent."
+          problem={problems.cost}
+          inputMode="decimal"
+          placeholder="No limit"
+          value={draft.cost}
+          onText={(text) => onChange({ cost: text })}
+        />
         <ImageField draft={draft} problems={problems} onChange={onChange} />
       </div>
       <Field label="Extra prompt" hint="Added to the title and the description.">
@@ -100,16 +94,14 @@ function AgentFields({ draft, problems, profiles, onChange }: FieldsProps & { pr
 
 function ImageField({ draft, problems, onChange, isRequired = false }: FieldsProps & { isRequired?: boolean }) {
   return (
-    <Field label="Image" problem={problems.image} isRequired={isRequired}>
-      {(ids) => (
-        <TextInput
-          {...ids}
-          placeholder={isRequired ? "python:3.13" : "No container"}
-          value={draft.image}
-          onChange={(event) => onChange({ image: event.target.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Image"
+      problem={problems.image}
+      isRequired={isRequired}
+      placeholder={isRequired ? "python:3.13" : "No container"}
+      value={draft.image}
+      onText={(text) => onChange({ image: text })}
+    />
   );
 }
 

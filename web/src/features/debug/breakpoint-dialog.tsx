@@ -4,7 +4,7 @@ import type { BreakpointRequest, FlowInfo } from "@/api/types";
 import { isForCalls, TOOL_CLASSES } from "@/core/breakpoints";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
-import { Checkbox, Field, Select, TextInput } from "@/ui/field";
+import { Checkbox, Field, Select, TextField } from "@/ui/field";
 import { SuggestInput } from "@/ui/suggest-input";
 
 type Place = "step" | "kind" | "line" | "any" | "state" | "call";
@@ -139,54 +139,35 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           )}
           {place === "line" && (
             <div className="grid grid-cols-[1fr_6rem] gap-3">
-              <Field label="File">
-                {(ids) => (
-                  <TextInput {...ids} value={form.file} onChange={(event) => put({ file: event.target.value })} />
-                )}
-              </Field>
-              <Field label="Line">
-                {(ids) => (
-                  <TextInput
-                    {...ids}
-                    type="number"
-                    min={1}
-                    value={form.line}
-                    onChange={(event) => put({ line: event.target.value })}
-                  />
-                )}
-              </Field>
+              <TextField label="File" value={form.file} onText={(text) => put({ file: text })} />
+              <TextField label="Line" type="number" min={1} value={form.line} onText={(text) => put({ line: text })} />
             </div>
           )}
           {place === "call" && <CallFields agents={agents} form={form} problem={problemOf("path")} onChange={put} />}
           {place === "state" && (
             <div className="grid grid-cols-2 gap-3">
-              <Field label="Value" hint="jq path" problem={problemOf("state")}>
-                {(ids) => (
-                  <TextInput
-                    {...ids}
-                    className="font-mono"
-                    placeholder=".vars.region"
-                    value={form.state}
-                    onChange={(event) => put({ state: event.target.value })}
-                  />
-                )}
-              </Field>
-              <Field label="Becomes" hint="Leave empty for any change">
-                {(ids) => (
-                  <TextInput
-                    {...ids}
-                    className="font-mono"
-                    placeholder='"north"'
-                    value={form.equals}
-                    onChange={(event) => put({ equals: event.target.value })}
-                  />
-                )}
-              </Field>
+              <TextField
+                label="Value"
+                hint="jq path"
+                problem={problemOf("state")}
+                className="font-mono"
+                placeholder=".vars.region"
+                value={form.state}
+                onText={(text) => put({ state: text })}
+              />
+              <TextField
+                label="Becomes"
+                hint="Leave empty for any change"
+                className="font-mono"
+                placeholder='"north"'
+                value={form.equals}
+                onText={(text) => put({ equals: text })}
+              />
             </div>
           )}
         </div>
         <div className="col-span-2">
-          <Field
+          <TextField
             label="Condition"
             hint={
               place === "call"
@@ -194,51 +175,43 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
                 : "jq; anything except false and null counts as true"
             }
             problem={problemOf("condition")}
-          >
-            {(ids) => (
-              <TextInput
-                {...ids}
-                className="font-mono"
-                placeholder={place === "call" ? '.tool.command | test("rm|curl")' : ".vars.sizes | length > 2"}
-                value={form.condition}
-                onChange={(event) => put({ condition: event.target.value })}
-              />
-            )}
-          </Field>
+            className="font-mono"
+            placeholder={place === "call" ? '.tool.command | test("rm|curl")' : ".vars.sizes | length > 2"}
+            value={form.condition}
+            onText={(text) => put({ condition: text })}
+          />
         </div>
-        <Field label="Hit count" hint="For example >= 3, % 2 or == 5" problem={problemOf("hits")}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              className="font-mono"
-              value={form.hits}
-              onChange={(event) => put({ hits: event.target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Group" hint="Enable or disable together">
-          {(ids) => <TextInput {...ids} value={form.group} onChange={(event) => put({ group: event.target.value })} />}
-        </Field>
+        <TextField
+          label="Hit count"
+          hint="For example >= 3, % 2 or == 5"
+          problem={problemOf("hits")}
+          className="font-mono"
+          value={form.hits}
+          onText={(text) => put({ hits: text })}
+        />
+        <TextField
+          label="Group"
+          hint="Enable or disable together"
+          value={form.group}
+          onText={(text) => put({ group: text })}
+        />
         <div className="col-span-2">
-          <Field
+          <TextField
             label="Log instead of pausing"
             hint="Message, for example: region is ${{ .vars.region }}"
             problem={problemOf("log")}
-          >
-            {(ids) => (
-              <TextInput
-                {...ids}
-                className="font-mono"
-                value={form.log}
-                onChange={(event) => put({ log: event.target.value })}
-              />
-            )}
-          </Field>
+            className="font-mono"
+            value={form.log}
+            onText={(text) => put({ log: text })}
+          />
         </div>
         <div className="col-span-2">
-          <Field label="Note" hint="Shown where the run pauses">
-            {(ids) => <TextInput {...ids} value={form.note} onChange={(event) => put({ note: event.target.value })} />}
-          </Field>
+          <TextField
+            label="Note"
+            hint="Shown where the run pauses"
+            value={form.note}
+            onText={(text) => put({ note: text })}
+          />
         </div>
         {problem !== null && wrong === null && (
           <p role="alert" className="col-span-2 text-failed text-sm">
@@ -301,29 +274,24 @@ function CallFields({ agents, form, problem, onChange }: CallFieldsProps) {
         )}
       </Field>
       {isNamed && (
-        <Field label="Tool name" hint="As the agent calls it, such as Bash">
-          {(ids) => (
-            <TextInput
-              {...ids}
-              className="font-mono"
-              value={form.tool}
-              onChange={(event) => onChange({ tool: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Tool name"
+          hint="As the agent calls it, such as Bash"
+          className="font-mono"
+          value={form.tool}
+          onText={(text) => onChange({ tool: text })}
+        />
       )}
       <div className={isNamed ? undefined : "col-span-2"}>
-        <Field label="Files" hint="Pattern; leave empty for all calls" problem={problem}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              className="font-mono"
-              placeholder="migrations/**"
-              value={form.path}
-              onChange={(event) => onChange({ path: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Files"
+          hint="Pattern; leave empty for all calls"
+          problem={problem}
+          className="font-mono"
+          placeholder="migrations/**"
+          value={form.path}
+          onText={(text) => onChange({ path: text })}
+        />
       </div>
     </div>
   );

@@ -1,4 +1,5 @@
 import { Play, Square } from "lucide-react";
+import { QUIET_MILLISECONDS } from "@/core/continuous";
 import { keysOf } from "@/core/keys";
 import type { useContinuous } from "@/features/playground/use-continuous";
 import { Button } from "@/ui/button";
@@ -62,7 +63,8 @@ export function RunButtons(props: RunButtonsProps) {
           <span className="text-muted">an hour</span>
         </div>
         <p className="text-muted text-sm">
-          Runs 2.5 seconds after each change, and cancels the running trial first. Only costs that agents report count.
+          Runs {QUIET_MILLISECONDS / 1000} seconds after each change, and cancels the running trial first. Only costs
+          that agents report count.
         </p>
       </div>
       {continuous.isPending && (

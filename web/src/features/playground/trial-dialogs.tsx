@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { TrialInfo } from "@/api/types";
 import { LONGEST_TITLE } from "@/core/card-draft";
 import { saveName, titleOf } from "@/core/trials";
-import { Field, TextInput } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
 import { FormProblem } from "@/ui/form-problem";
 import { type Ask, useSubmit } from "@/ui/use-submit";
@@ -43,9 +43,13 @@ function SaveDialog({ trial, onSave, onClose }: SaveDialogProps) {
       onSubmit={() => void submit({ name: name.trim() })}
       onClose={onClose}
     >
-      <Field label="Name" hint={`A new branch agent-test/${name.trim() || "name"}-NNN, with the next free number.`}>
-        {(ids) => <TextInput {...ids} autoFocus value={name} onChange={(event) => setName(event.target.value)} />}
-      </Field>
+      <TextField
+        label="Name"
+        hint={`A new branch agent-test/${name.trim() || "name"}-NNN, with the next free number.`}
+        autoFocus
+        value={name}
+        onText={setName}
+      />
       <FormProblem problem={problem} />
     </FormDialog>
   );
@@ -71,19 +75,15 @@ function CardDialog({ trial, onCard, onClose }: CardDialogProps) {
           ? "The card has the same agent and prompt. It is in review, with what the trial changed."
           : "The card has the same agent and prompt. It is in todo, because there are no changes to review."}
       </p>
-      <Field label="Title">
-        {(ids) => (
-          <TextInput
-            {...ids}
-            autoFocus
-            spellCheck
-            dir="auto"
-            maxLength={LONGEST_TITLE}
-            value={title}
-            onChange={(event) => setTitle(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Title"
+        autoFocus
+        spellCheck
+        dir="auto"
+        maxLength={LONGEST_TITLE}
+        value={title}
+        onText={setTitle}
+      />
       <FormProblem problem={problem} />
     </FormDialog>
   );

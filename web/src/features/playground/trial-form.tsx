@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from "react";
-import { useBranches, useFolder } from "@/api/repo-queries";
+import { useBranchNames, useFolder } from "@/api/repo-queries";
 import { AGENTS } from "@/core/card-draft";
 import {
   defaultSaveName,
@@ -11,7 +11,7 @@ import {
 } from "@/core/trial-draft";
 import { MOST_COMPARED } from "@/core/trials";
 import { classNames } from "@/ui/class-names";
-import { Checkbox, Field, TextArea, TextInput } from "@/ui/field";
+import { Checkbox, Field, TextArea, TextField } from "@/ui/field";
 import { useDebounced } from "@/ui/hooks";
 import { Choice } from "@/ui/panel";
 import { SuggestInput } from "@/ui/suggest-input";
@@ -69,8 +69,7 @@ export function TrialForm({ repo, draft, isTried, onChange, children }: TrialFor
 type BranchFieldProps = { repo: TrialFormProps["repo"]; branch: string; onChange: (branch: string) => void };
 
 function BranchField({ repo, branch, onChange }: BranchFieldProps) {
-  const branches = useBranches(repo.id);
-  const names = branches.data?.pages.flatMap((page) => page.branches.map(({ name }) => name)) ?? [];
+  const names = useBranchNames(repo.id);
   return (
     <Field label="Branch, tag or commit">
       {(ids) => (
@@ -148,16 +147,14 @@ function InputChoice({ draft, problems, onChange }: PartProps) {
       </div>
       <p className="text-muted text-sm">{INPUTS[draft.input].hint}</p>
       {draft.input === "file" && (
-        <Field label="File" problem={problems.path} isRequired>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              placeholder="src/prices.py"
-              value={draft.path}
-              onChange={(event) => onChange({ path: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="File"
+          problem={problems.path}
+          isRequired
+          placeholder="src/prices.py"
+          value={draft.path}
+          onText={(text) => onChange({ path: text })}
+        />
       )}
     </fieldset>
   );
@@ -172,20 +169,14 @@ function SaveField({ draft, problems, onChange }: PartProps) {
         onChange={(event) => onChange({ isSaved: event.target.checked })}
       />
       {draft.isSaved && (
-        <Field
+        <TextField
           label="Name of the branch"
           hint={`Saved to agent-test/${draft.save.trim() || defaultSaveName(draft)}-001, or the next free number.`}
           problem={problems.save}
-        >
-          {(ids) => (
-            <TextInput
-              {...ids}
-              placeholder={defaultSaveName(draft)}
-              value={draft.save}
-              onChange={(event) => onChange({ save: event.target.value })}
-            />
-          )}
-        </Field>
+          placeholder={defaultSaveName(draft)}
+          value={draft.save}
+          onText={(text) => onChange({ save: text })}
+        />
       )}
     </div>
   );
@@ -194,37 +185,22 @@ function SaveField({ draft, problems, onChange }: PartProps) {
 function Limits({ draft, problems, onChange }: PartProps) {
   return (
     <div className="grid grid-cols-3 gap-3">
-      <Field label="Model">
-        {(ids) => (
-          <TextInput
-            {...ids}
-            placeholder="Default"
-            value={draft.model}
-            onChange={(event) => onChange({ model: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="Budget (USD)" problem={problems.cost}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            inputMode="decimal"
-            placeholder="No limit"
-            value={draft.cost}
-            onChange={(event) => onChange({ cost: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="Time limit" problem={problems.time}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            placeholder="20m"
-            value={draft.time}
-            onChange={(event) => onChange({ time: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField label="Model" placeholder="Default" value={draft.model} onText={(text) => onChange({ model: text })} />
+      <TextField
+        label="Budget (USD)"
+        problem={problems.cost}
+        inputMode="decimal"
+        placeholder="No limit"
+        value={draft.cost}
+        onText={(text) => onChange({ cost: text })}
+      />
+      <TextField
+        label="Time limit"
+        problem={problems.time}
+        placeholder="20m"
+        value={draft.time}
+        onText={(text) => onChange({ time: text })}
+      />
     </div>
   );
 }

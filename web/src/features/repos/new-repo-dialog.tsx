@@ -2,7 +2,7 @@ import { useState } from "react";
 import { repoApi } from "@/api/repo-client";
 import type { RepoInfo } from "@/api/types";
 import { problemOfRepoName, REPO_NAME_RULE } from "@/core/repo-names";
-import { Field, TextInput } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
 
 type NewRepoDialogProps = { onCreated: (repo: RepoInfo) => void; onClose: () => void };
@@ -34,23 +34,25 @@ export function NewRepoDialog({ onCreated, onClose }: NewRepoDialogProps) {
       onSubmit={() => void create()}
       onClose={onClose}
     >
-      <Field label="Name" hint={REPO_NAME_RULE} problem={problem ?? refusal} isRequired>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            autoFocus
-            placeholder="shop"
-            value={name}
-            onChange={(event) => {
-              setName(event.target.value);
-              setRefusal(null);
-            }}
-          />
-        )}
-      </Field>
-      <Field label="Default branch" hint="Schedules and webhooks run the flows on this branch.">
-        {(ids) => <TextInput {...ids} value={branch} onChange={(event) => setBranch(event.target.value)} />}
-      </Field>
+      <TextField
+        label="Name"
+        hint={REPO_NAME_RULE}
+        problem={problem ?? refusal}
+        isRequired
+        autoFocus
+        placeholder="shop"
+        value={name}
+        onText={(text) => {
+          setName(text);
+          setRefusal(null);
+        }}
+      />
+      <TextField
+        label="Default branch"
+        hint="Schedules and webhooks run the flows on this branch."
+        value={branch}
+        onText={setBranch}
+      />
     </FormDialog>
   );
 }

@@ -1,12 +1,11 @@
-import { useBranches } from "@/api/repo-queries";
+import { useBranchNames } from "@/api/repo-queries";
 import { Select } from "@/ui/field";
 
 type RefSelectProps = { repo: string; label: string; value: string; onChange: (ref: string) => void };
 
 /** One of the branches; a tag or a commit that a link has chosen is offered as well. */
 export function RefSelect({ repo, label, value, onChange }: RefSelectProps) {
-  const branches = useBranches(repo).data?.pages.flatMap((page) => page.branches) ?? [];
-  const names = branches.map(({ name }) => name);
+  const names = useBranchNames(repo);
   return (
     <Select
       aria-label={label}

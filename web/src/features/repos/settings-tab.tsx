@@ -3,7 +3,7 @@ import { repoApi } from "@/api/repo-client";
 import type { RepoInfo } from "@/api/types";
 import { useChange } from "@/features/repos/use-change";
 import { Button } from "@/ui/button";
-import { Field, TextInput } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { FormDialog } from "@/ui/form-dialog";
 import { toast } from "@/ui/toast";
 
@@ -59,22 +59,15 @@ function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
         void save();
       }}
     >
-      <Field label="Title">
-        {(ids) => (
-          <TextInput {...ids} disabled={!canChange} value={title} onChange={(event) => setTitle(event.target.value)} />
-        )}
-      </Field>
-      <Field label="Default branch" hint="Schedules and webhooks run the flows on this branch.">
-        {(ids) => (
-          <TextInput
-            {...ids}
-            disabled={!canChange}
-            value={branch}
-            onChange={(event) => setBranch(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField label="Title" disabled={!canChange} value={title} onText={setTitle} />
+      <TextField
+        label="Default branch"
+        hint="Schedules and webhooks run the flows on this branch."
+        disabled={!canChange}
+        value={branch}
+        onText={setBranch}
+      />
+      <TextField
         label="Remote URL"
         hint={
           <>
@@ -82,32 +75,20 @@ function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
             credentials. Leave out user name and password.
           </>
         }
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            disabled={!canChange}
-            placeholder="https://github.com/example/shop.git"
-            value={remote}
-            onChange={(event) => setRemote(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+        disabled={!canChange}
+        placeholder="https://github.com/example/shop.git"
+        value={remote}
+        onText={setRemote}
+      />
+      <TextField
         label="Protected branches"
         hint="Names, separated by commas. Pushes to them are refused; only a merge by Pitstop may change them."
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            disabled={!canChange}
-            placeholder="main, release"
-            value={names}
-            onChange={(event) => setNames(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+        disabled={!canChange}
+        placeholder="main, release"
+        value={names}
+        onText={setNames}
+      />
+      <TextField
         label="Test command"
         hint={
           <>
@@ -115,17 +96,11 @@ function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
             or make test), or write <code className="font-mono">none</code>.
           </>
         }
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            disabled={!canChange}
-            placeholder="make test"
-            value={test}
-            onChange={(event) => setTest(event.target.value)}
-          />
-        )}
-      </Field>
+        disabled={!canChange}
+        placeholder="make test"
+        value={test}
+        onText={setTest}
+      />
       {canChange && (
         <Button
           type="submit"
@@ -191,9 +166,7 @@ function DeleteDialog({ repo, onDeleted, onClose }: DeleteDialogProps) {
       onClose={onClose}
     >
       <p className="text-muted">This cannot be undone. Commits that exist nowhere else are lost.</p>
-      <Field label={`Type ${repo} to confirm`} problem={problem}>
-        {(ids) => <TextInput {...ids} autoFocus value={text} onChange={(event) => setText(event.target.value)} />}
-      </Field>
+      <TextField label={`Type ${repo} to confirm`} problem={problem} autoFocus value={text} onText={setText} />
     </FormDialog>
   );
 }

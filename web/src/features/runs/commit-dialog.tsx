@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
-import { Checkbox, Field, TextInput } from "@/ui/field";
+import { Checkbox, TextField } from "@/ui/field";
 
 type CommitDialogProps = {
   commit: string;
@@ -42,18 +42,16 @@ export function CommitDialog({ commit, onRun, onClose }: CommitDialogProps) {
           void run();
         }}
       >
-        <Field label="Commit, branch or tag" hint="It is checked out into a fresh workspace." problem={problem}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              autoFocus
-              className="font-mono"
-              placeholder="main"
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Commit, branch or tag"
+          hint="It is checked out into a fresh workspace."
+          problem={problem}
+          autoFocus
+          className="font-mono"
+          placeholder="main"
+          value={text}
+          onText={setText}
+        />
         <Checkbox label="Pause on first step" checked={stops} onChange={(event) => setStops(event.target.checked)} />
       </form>
     </Dialog>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import { useBranches } from "@/api/repo-queries";
+import { useBranchNames } from "@/api/repo-queries";
 import { repoLink } from "@/core/links";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
@@ -17,9 +17,9 @@ type RefFieldProps = {
 /** The branch, tag or commit that a flow of a repository runs on. */
 export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
   const [text, setText] = useState(value);
-  const branches = useBranches(repo).data?.pages.flatMap((page) => page.branches) ?? [];
+  const names = useBranchNames(repo);
   const isChanged = text.trim() !== "" && text.trim() !== value;
-  const branch = isChanged ? branches.find(({ name }) => name === text)?.name : undefined;
+  const branch = isChanged && names.includes(text) ? text : undefined;
   const choose = useRef(onChange);
   choose.current = onChange;
   useEffect(() => {
@@ -50,7 +50,7 @@ export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
           <span className="flex gap-1.5">
             <SuggestInput
               {...ids}
-              suggestions={branches.map(({ name }) => name)}
+              suggestions={names}
               className="font-mono"
               value={text}
               onChange={(event) => setText(event.target.value)}
