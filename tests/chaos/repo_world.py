@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ LEASE_SECONDS = 5.0
 LIFE_SECONDS = (0.3, 1.2)  # of a server that is ready, at most; more on a busy machine, where it starts late
 START_SECONDS, MOST_SLOW = 0.5, 5.0
 RUN_ENDED = ("passed", "failed", "cancelled", "timed_out")
+
+Life = Callable[[], Coroutine[None, None, None]]
 
 
 class RepoWorld:
@@ -58,13 +60,31 @@ class RepoWorld:
         self.servers.start(port)
         self.did["kills"] += 1
 
-    async def hit_when(self, is_time: Callable[[], object], delay_seconds: float) -> None:
-        """Kill the server as soon as something is true of its files, or a moment later."""
-        await asyncio.to_thread(spin_until, is_time)
-        await asyncio.sleep(delay_seconds)
-        self.hit()
+    async def hit_during(
+        self, doing: Coroutine[None, None, object], is_time: Callable[[], object], delay_seconds: float
+    ) -> None:
+        """Do something, and kill the server as soon as something is true of its files, or a moment later."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(doing)
+            await asyncio.to_thread(spin_until, is_time)
+            await asyncio.sleep(delay_seconds)
+            self.hit()
 
-    async def hit_often(self, seed: int, times: int) -> None:
+    async def hit_often(self, lives: Iterable[Life], seed: int, times: int) -> None:
+        """Live these lives, each again and again, while the server is killed this often."""
+        is_over = asyncio.Event()
+
+        async def live_on(live: Life) -> None:
+            while not is_over.is_set():
+                await live()
+
+        async with asyncio.TaskGroup() as group:
+            for live in lives:
+                group.create_task(live_on(live))
+            await self._hit_at_random(seed, times)
+            is_over.set()
+
+    async def _hit_at_random(self, seed: int, times: int) -> None:
         """Kill the server again and again: mostly when it is ready, and then at any moment of its life."""
         chance = random.Random(seed)
         for _ in range(times):

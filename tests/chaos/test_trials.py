@@ -1,6 +1,5 @@
 """A server is killed in every state of a trial: it ends, its result is stored once, and it never hides what runs."""
 
-import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -53,17 +52,7 @@ if IS_SOAK:
     ) -> None:
         print(f"PITSTOP_SEED={SEED}")
         async with trial_world(tmp_path, database_url, SEED) as world:
-            is_over = asyncio.Event()
-
-            async def live_on() -> None:
-                while not is_over.is_set():
-                    await world.live()
-
-            async with asyncio.TaskGroup() as group:
-                for _ in range(AT_ONCE):
-                    group.create_task(live_on())
-                await world.repo.hit_often(SEED, KILLS)
-                is_over.set()
+            await world.repo.hit_often([world.live] * AT_ONCE, SEED, KILLS)
             assert await world.judge() == []
         print(dict(world.repo.did))
         await world.repo.bare.fsck()
@@ -88,9 +77,9 @@ async def kill_at(world: TrialWorld, moment: Moment, delay_seconds: float) -> No
 
     async def during(doing: Coroutine[None, None, object], *moments: Moment) -> None:
         """Do something, and kill the server meanwhile if this is the time for it."""
-        async with asyncio.TaskGroup() as group:
-            if moment in moments:
-                group.create_task(repo.hit_when(times[moment], delay_seconds))
+        if moment in moments:
+            await repo.hit_during(doing, times[moment], delay_seconds)
+        else:
             await doing
 
     usual = "cancelled" if is_cancelled else "passed"
