@@ -15,7 +15,8 @@ const NEAR_END = 40; // pixels
 
 /** What an agent said and did: live, and of a run that has ended. */
 export function AgentPanel() {
-  const { view, version, detail, selected, select, stop } = useRun(
+  const { isLive, view, version, detail, selected, select, stop } = useRun(
+    "isLive",
     "view",
     "version",
     "detail",
@@ -29,8 +30,8 @@ export function AgentPanel() {
   const agent = shown === undefined ? undefined : view.agents.get(shown);
   if (!agent || shown === undefined) {
     return (
-      <Empty icon={<Bot className="size-6" />} title="No agent has started yet">
-        What it says and which tools it calls appears here.
+      <Empty icon={<Bot className="size-6" />} title={isLive ? "No agent has started yet" : "No agent was started"}>
+        {isLive && "What it says and the tools that it calls appear here."}
       </Empty>
     );
   }

@@ -54,7 +54,8 @@ export function useContinuous({ request, limit, connection, onTry }: ContinuousP
   };
   const cancel = async (ids: readonly string[]) => {
     for (const id of ids) cancelled.current.add(id);
-    await Promise.allSettled(ids.map((id) => trialApi.cancel(id))); // one that has just ended is refused
+    // It is refused for one that has just ended; any other failure is tried again
+    await Promise.all(ids.map((id) => trialApi.cancel(id).catch(() => cancelled.current.delete(id))));
   };
 
   useEffect(() => {
