@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from pitstop.engine.frame import Activation, PlanStep, StepType
+from pitstop.engine.frame import Activation, Combine, PlanStep, StepType
 from pitstop.events.log import EventLog
 from pitstop.plan.expressions import Evaluator
 
@@ -69,7 +69,7 @@ class StepLogs(Protocol):
 class Ports(Struct, frozen=True):
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps.
 
-    `mask` takes what nobody may read out of the messages of failures.
+    `mask` takes what nobody may read out of the messages of failures. `combining` has further ways of combining steps.
     """
 
     evaluator: Evaluator
@@ -80,3 +80,4 @@ class Ports(Struct, frozen=True):
     mask: Callable[[str], str] | None = None
     plan_step: PlanStep | None = None
     logs: StepLogs | None = None
+    combining: Mapping[str, Combine] = field(default_factory=dict)

@@ -87,7 +87,7 @@ class Run:
         self.plan_step = ports.plan_step
         self.is_stored = self._barrier is not None or ports.snapshots is not None
         self.now = ports.clock.now
-        self.combining: Mapping[str, Combine] = COMBINING
+        self.combining: Mapping[str, Combine] = {**COMBINING, **ports.combining} if ports.combining else COMBINING
         self.frames: dict[str, Frame] = {}
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
         self.elapsed: dict[str, Elapsed] = {}  # by occurrence, until the clock of that goes on

@@ -38,17 +38,23 @@ def record_in_steps(scope: Scope, step: Step, outcome: Outcome, attempt: int) ->
 
 
 async def run_step(
-    parent: Activation, frame: Frame, scope: Scope, step: Step, base: str, apply: Apply, again: Again | None = None
+    parent: Activation,
+    frame: Frame,
+    scope: Scope,
+    step: Step,
+    base: str,
+    apply: Apply,
+    again: Again | None = None,
+    attempt: int = 1,
 ) -> Outcome:
     """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised.
 
-    `again` is what followed from a first attempt that ran elsewhere.
+    It begins with this `attempt`; or with the next one, if `again` is what followed from an attempt that ran elsewhere.
     """
     outer = frame.activation
     start = None if parent.run.log is None else _start(frame, scope, parent.run.log)
     config: dict[str, Any] | None = None
     inject_after: tuple[Step, ...] = ()
-    attempt = 1
     home: str | None = None
     try:
         while True:
