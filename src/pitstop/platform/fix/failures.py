@@ -45,7 +45,6 @@ _REASONS = {  # the lines after a header that say why
     "tap": re.compile(r"\s+(?:error|message): ['\"]?(?:\|-)? ?(.*?)['\"]?$"),
     "cargo": re.compile(r"(?:thread .* panicked at .*?: |(?=Error: |note: test did))(.+)"),
 }
-_BROKEN_SUITE = " › Test suite failed to run"  # as Jest says it of a file that it cannot load
 _CONTINUES = re.compile(r"thread .* panicked at \S+:$|\s+error: \|-$")
 _LAST_REASON_COUNTS = ("pytest", "unittest")
 _END = re.compile(r"={5,}|_{5,} |Ran \d+ test|=== |# |ok\b|\s+ok \d|PASS|FAIL\b|Tests:|test result|\s+\.\.\.$")
@@ -107,8 +106,7 @@ def failures_of(
         failed = sum(count for name in ("failed", "errors") if isinstance(count := tests.get(name), int))
         return Failures(tuple(map(_reported, rows)), max(len(rows), failed), "junit")
     lines = lines_of(log or error_message)
-    told = _told_by_tools(lines)
-    if told:
+    if told := _told_by_tools(lines):
         reader = Counter(reader for reader, _ in told).most_common(1)[0][0]
         return Failures(tuple(_failure(test, why) for (_, test), why in told.items()), len(told), reader)
     lines = [line[:_SHORT_LINE_CHARACTERS].strip() for line in lines if line.strip()]
@@ -142,13 +140,12 @@ def _told_by_tools(lines: Iterable[str]) -> dict[tuple[str, str], str]:
     file = before = previous = ""
     for line in lines:
         text = f"{previous} {line.strip()}" if _CONTINUES.match(previous) else line
-        header = _HEADER.match(line)
-        if header is not None:
+        if header := _HEADER.match(line):
             reader = header.lastgroup or ""
             heading, test, *message = (each for each in header.groups() if each is not None)
             if reader == "jest" and "●" in heading:
                 told.pop((reader, file), None)  # not the file failed, but a test in it
-                test = f"{file} › {test}".removeprefix(" › ").removesuffix(_BROKEN_SUITE)
+                test = f"{file} › {test}".removeprefix(" › ").removesuffix(" › Test suite failed to run")
             elif reader == "jest":
                 file = test
             at = (reader, test.strip())

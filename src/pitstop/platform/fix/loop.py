@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pitstop.engine.frame import Activation
@@ -15,6 +16,7 @@ from pitstop.platform.fix.topics import topic_of
 from pitstop.platform.fix.triaging import triage
 from pitstop.steps.workplace import Workplace
 
+KNOWN_ISSUE_DAYS = 30
 PASSING = ("fixed", "flaky", "skipped", "taken_over")
 _ERRORS = {"infrastructure": "Infrastructure", "pre_existing": "PreExisting"}
 
@@ -163,7 +165,8 @@ class _Loop:
         outputs = dict(first.outputs) if isinstance(first.outputs, Mapping) else {}
         outputs["fix"] = {**ended, "topic": state.started["topic"], "branch": bench.branch}
         if outcome == "skipped":
-            outputs["fix"]["known_issue"] = ended["why"]
+            until = datetime.fromtimestamp(bench.at.run.now(), UTC) + timedelta(days=KNOWN_ISSUE_DAYS)
+            outputs["fix"]["known_issue"] = {"why": ended["why"], "until": until.date().isoformat()}
         if outcome in PASSING or (outcome == "pre_existing" and bench.config["allow_pre_existing"]):
             return Outcome(Status.PASSED, outputs)
         tested = state.tested_at(state.number)

@@ -35,10 +35,19 @@ trap 'rm -f -- "$INDEX" "$INDEX.lock"' EXIT
 _COMMIT = """
 g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
 tree=$(g write-tree)
-parent=${PARENT:-$(git rev-parse -q --verify HEAD || true)}
-if [ "$PARENT" ] && [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then exit 0; fi
-commit=$(g commit-tree "$tree" ${parent:+-p "$parent"} -F -)
-[ -z "$REF" ] || git update-ref "$REF" "$commit"
+if [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then exit 0; fi
+commit=$(g commit-tree "$tree" -p "$PARENT" -F -)
+git update-ref "$REF" "$commit"
+echo "$commit"
+"""
+_BEGIN = """
+g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
+tree=$(g write-tree)
+commit=$(git rev-parse -q --verify HEAD || true)
+if [ -z "$commit" ] || [ "$tree" != "$(git rev-parse "$commit^{tree}")" ]; then
+  commit=$(g commit-tree "$tree" ${commit:+-p "$commit"} -F -)
+fi
+git update-ref "$REF" "$commit"
 echo "$commit"
 """
 _RESTORE = """
@@ -95,8 +104,8 @@ class Tree:
         self._has_excludes = False
 
     async def start(self) -> str:
-        """The commit of the files as they are."""
-        return (await self._run(_COMMIT, b"the files before the fix loop", PARENT="", REF=self._branch)).strip()
+        """The commit of the files as they are: a new one, if they differ from the last."""
+        return (await self._run(_BEGIN, b"the files before the fix loop", REF=self._branch)).strip()
 
     async def commit(self, message: str, parent: str) -> str | None:
         """Commit the files to the branch; None if they are those of the parent."""

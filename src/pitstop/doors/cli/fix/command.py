@@ -200,18 +200,17 @@ async def _deliver(run: ActiveRun, tree: OwnTree, ended: Mapping[str, Any]) -> l
     patch = b"".join([block async for block in run.artifact(f"{STEP}.patch")])
     bundle = b"".join([block async for block in run.artifact(f"{STEP}.bundle")])
     branch = f"fix/{run.id}"
-    has_branch = bool(bundle) and tree.has_git and await asyncio.to_thread(tree.fetch, bundle, branch)
     is_fixed = ended["outcome"] in ("fixed", "taken_over")
+    is_same = is_fixed and await asyncio.to_thread(tree.is_unchanged)
+    told = []
     try:
-        if is_fixed and await asyncio.to_thread(tree.is_unchanged):
-            await asyncio.to_thread(tree.apply, patch)
+        await asyncio.to_thread(tree.apply, patch, only=None if is_same else "debug")
+        if is_same:
             return ["the fix is applied to this folder, not committed"]
-        await asyncio.to_thread(tree.apply, patch, only="debug")
+        told += ["this folder has changed meanwhile, so the fix is not applied"] if is_fixed else []
     except GitProblem as error:
-        told = [f"could not apply it to this folder: {error.reason}"]
-    else:
-        told = ["this folder has changed meanwhile, so the fix is not applied"] if is_fixed else []
-    if has_branch:
+        told.append(f"could not apply it to this folder: {error.reason}")
+    if bundle and tree.has_git and await asyncio.to_thread(tree.fetch, bundle, branch):
         told.append(f"all commits are on the branch {branch}: git diff {tree.commit[:12]} {branch}")
     elif is_fixed:
         told.append(f"the fix is stored: {program()} artifacts {run.id} {STEP}.patch | git apply")
