@@ -124,7 +124,7 @@ async def test_a_fix_with_too_many_lines_is_refused(tmp_path: Path) -> None:
     await loop.run(loop.flow(lines=50))
 
     assert loop.verdicts == ["refused", "fixed"]
-    assert "102 changed lines, and at most 50 are allowed" in loop.notes("judged")[0]["why"]
+    assert "102 changed lines, and at most 50 lines are allowed" in loop.notes("judged")[0]["why"]
     assert not (loop.folder / "numbers.txt").exists()
 
 

@@ -113,8 +113,17 @@ def test_a_debug_report_may_quote_tests(tmp_path: Path) -> None:
     assert touched_tests("diff --git a/docs/a.md b/docs/a.md\n@@ -1 +1 @@\n-assert it\n+use pytest.mark.skip\n") == ()
 
 
-def test_an_iterator_that_skips_is_no_skipped_test(tmp_path: Path) -> None:
-    assert findings(tmp_path, {"src/lib.rs": ""}, {"src/lib.rs": "let rest = it.skip(count);\n"}) == ()
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("src/lib.rs", "let rest = it.skip(count);"),
+        ("Page.cs", "return t.Skip(10).Take(5);"),
+        ("train.py", "xtest.reshape(2)"),
+        ("ui.ts", "if (pattern.test(skip)) exit(only)"),
+    ],
+)
+def test_code_that_skips_something_else_skips_no_test(tmp_path: Path, path: str, line: str) -> None:
+    assert findings(tmp_path, {path: "\n"}, {path: f"{line}\n"}) == ()
 
 
 # Tests
@@ -133,7 +142,7 @@ def test_a_deleted_assertion_is_found(tmp_path: Path, context: str) -> None:
 
     assert findings(tmp_path, {"tests/test_shop.py": TEST}, after, context) == (
         "'tests/test_shop.py' is a test file and was changed (line 6)",
-        "'tests/test_shop.py' has 1 fewer assertions (line 6)",
+        "'tests/test_shop.py' has 1 fewer assertion (line 6)",
     )
 
 
@@ -141,7 +150,7 @@ def test_an_assertion_in_a_comment_asserts_nothing(tmp_path: Path) -> None:
     before = {"src/lib.rs": "fn t() {\n    assert_eq!(one(), 1);\n    assert!(two());\n}\n"}
     after = {"src/lib.rs": "fn t() {\n    // assert_eq!(one(), 1);\n    assert!(true);\n}\n"}
 
-    assert findings(tmp_path, before, after) == ("'src/lib.rs' has 1 fewer assertions (line 2)",)
+    assert findings(tmp_path, before, after) == ("'src/lib.rs' has 1 fewer assertion (line 2)",)
 
 
 def test_moved_assertions_are_not_fewer(tmp_path: Path) -> None:

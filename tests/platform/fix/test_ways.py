@@ -15,11 +15,9 @@ HOPELESS = {"fix": 'echo "guess $PITSTOP_FIX_ITERATION" >> notes.txt'}
 
 
 @asynccontextmanager
-async def given_up(
-    loop: Loop, iterations: int = 1, **fix: object
-) -> AsyncIterator[tuple[ActiveRun, Debugger, StopInfo]]:
+async def given_up(loop: Loop, iterations: int = 1) -> AsyncIterator[tuple[ActiveRun, Debugger, StopInfo]]:
     """A loop at its first escalation; when the test has chosen, the run goes to its end."""
-    async with loop.start(loop.flow(iterations=iterations, early_stop=False, **fix), debug=True) as run:
+    async with loop.start(loop.flow(iterations=iterations, early_stop=False), debug=True) as run:
         yield run, loop.debugger(run), await loop.escalation(run)
         await loop.end_of(run)
 
@@ -153,9 +151,8 @@ async def test_only_a_loop_that_gave_up_can_be_decided_about(tmp_path: Path) -> 
 
 
 async def test_stepping_back_from_the_escalation_runs_the_iteration_again(tmp_path: Path) -> None:
-    loop = Loop(
-        tmp_path, ["a"], {"fix-1-1": f"test -e {tmp_path}/again && repair a || touch {tmp_path}/again notes.txt"}
-    )
+    second = tmp_path / "second"
+    loop = Loop(tmp_path, ["a"], {"fix-1-1": f"test -e {second} && repair a || touch {second} notes.txt"})
     loop.commit()
 
     async with loop.start(loop.flow(iterations=1), debug=True, commit="HEAD") as run:

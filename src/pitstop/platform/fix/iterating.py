@@ -1,5 +1,6 @@
 """One iteration: an agent diagnoses, another repairs, the tests run, and the result is judged."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -169,16 +170,17 @@ class Iterating:
             self._note_applied(at.number, None, summary=summary)
             self._judge(at.number, "no_change", "the agent changed no file")
             return
-        touched = () if allow else touched_tests(change.diff)
+        touched = () if allow else await asyncio.to_thread(touched_tests, change.diff)
         lines = (await bench.tree.change(state.started["base"], commit)).lines
         limit = bench.config["lines"]
-        is_too_large = lines > limit
+        is_too_large = lines > limit or change.is_cut
         told = {"commit": commit, "files": list(change.files), "lines": change.lines, "summary": summary}
         self._note_applied(at.number, told, touches=touched, refused=bool(touched) or is_too_large, summary=summary)
         if touched or is_too_large:
             await bench.tree.restore(at.report_commit)
             why = "it changes tests: " + "; ".join(touched) if touched else ""
-            why = why or f"the fix has {lines} changed lines, and at most {limit} are allowed (`lines`)"
+            size = "too many bytes" if change.is_cut else f"{lines} changed lines"
+            why = why or f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"
             self._judge(at.number, "refused", why)
 
     def _note_applied(

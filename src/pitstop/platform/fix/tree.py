@@ -13,6 +13,7 @@ from pitstop.steps.workplace import Workplace
 
 REPORTS = "debug"
 MOST_DIFF_BYTES = 8 * 1024 * 1024
+_ESCAPED = "surrogateescape"  # what becomes of bytes that are not UTF-8
 # What tools leave behind, and no fix consists of
 _LEFT_BY_TOOLS = "__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\n.coverage\nnode_modules/\n.venv/\n"
 
@@ -92,6 +93,11 @@ class Change(Struct, frozen=True):
     lines: int
     diff: str
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the diff does not show everything."""
+        return len(self.diff.encode(errors=_ESCAPED)) >= MOST_DIFF_BYTES
+
 
 class Tree:
     """Commits the files, and puts them back. `branch` is where the commits of a loop are found."""
@@ -118,9 +124,10 @@ class Tree:
 
     async def change(self, before: str, after: str) -> Change:
         """What differs between two commits, without the reports."""
-        words = f"--no-color --no-renames --no-ext-diff {before} {after} -- . ':(exclude){REPORTS}'"
-        numbers = changes_in((await self._run(f"g diff --numstat -z {words}")).encode(errors="surrogateescape"))
-        diff = await self._run(f"g diff {words} | head -c {MOST_DIFF_BYTES}")
+        words = f"{before} {after} -- . ':(exclude,glob){REPORTS}/**/*.md'"
+        numbers = changes_in((await self._run(f"g diff --no-renames --numstat -z {words}")).encode(errors=_ESCAPED))
+        options = "-U50 --text --no-textconv --no-color --no-renames --no-ext-diff"
+        diff = await self._run(f"g diff {options} {words} | head -c {MOST_DIFF_BYTES}")
         return Change(numbers.files, numbers.lines, diff)
 
     async def files(self, commit: str) -> Sequence[str]:
@@ -170,4 +177,4 @@ class Tree:
             "IN_PLACE": "1" if self._in_place else "",
         }
         code, output = await run_git(workplace, key, _START + script, {**IDENTITY, **places, **env}, stdin)
-        return code, output.decode(errors="surrogateescape")
+        return code, output.decode(errors=_ESCAPED)

@@ -68,12 +68,12 @@ def infrastructure_evidence(
     suspects = broken or ([] if has_tests or any(map(_INTERRUPTED.match, lines)) else [lines])
     evidence = _broken_machine(failures, lines, has_tests)
     is_known = suspects and (not has_tests or failures.total <= len(broken))
-    if is_known and not evidence and not any(_blames_code(each, project_files) for each in suspects):
+    if is_known and not evidence and not any(_blames_code(section, project_files) for section in suspects):
         evidence = [": ".join((each[0].strip("_ "), *_ERROR.findall("\n".join(each))[-1:])) for each in broken]
         ends = filter(_PYTEST_ENDS[exit_code].match, lines) if exit_code in _PYTEST_ENDS else ()
         evidence += [f"pytest ended with exit code {exit_code}: {line.strip('=! ')}" for line in ends][-1:]
         evidence += _NO_REPORT.findall(error_message)[:1]
-    return tuple(each.strip()[:_EVIDENCE_CHARACTERS] for each in evidence[:_MOST_EVIDENCE])
+    return tuple(line.strip()[:_EVIDENCE_CHARACTERS] for line in evidence[:_MOST_EVIDENCE])
 
 
 def flaky(before: Failures, again: Failures) -> tuple[str, ...]:
@@ -82,9 +82,9 @@ def flaky(before: Failures, again: Failures) -> tuple[str, ...]:
         return ()
     if before.reader == "output":
         return tuple(sorted({*before.fingerprints} - {*again.fingerprints}))
-    failed = {each.test for each in again.found}
-    passed = (each for each in before.found if failed.isdisjoint(_parents(each.test)))
-    return tuple(sorted({each.fingerprint for each in passed}))
+    failed = {failure.test for failure in again.found}
+    passed = (failure for failure in before.found if failed.isdisjoint(_parents(failure.test)))
+    return tuple(sorted({failure.fingerprint for failure in passed}))
 
 
 def pre_existing(now: Failures, base: Failures) -> tuple[str, ...]:
@@ -94,17 +94,17 @@ def pre_existing(now: Failures, base: Failures) -> tuple[str, ...]:
 
 def _parents(test: str) -> Iterable[str]:
     """A test, and the modules and files around it: if one cannot be imported, its tests did not pass."""
-    return (test, *(test[: each.start()] for each in re.finditer(r"::|\.| › | > ", test)))
+    return (test, *(test[: mark.start()] for mark in re.finditer(r"::|\.| › | > ", test)))
 
 
 def _broken_machine(failures: Failures, lines: list[str], has_tests: bool) -> list[str]:
     """Lines on memory, disk or network: in half of the failures at least, or where no test has run."""
     if not has_tests:
         lines = lines[-_LAST_LINES:]
-        return [each for each in lines if _MACHINE.search(each) or (_NETWORK.search(each) and not _LOCAL.search(each))]
-    said = [f"{each.error}: {each.message}" for each in failures.found]
-    full = [each for each in said if _MACHINE.search(each)]
-    refused = [each for each in said if "failed on setup" in each and _NETWORK.search(each)]
+        return [line for line in lines if _MACHINE.search(line) or (_NETWORK.search(line) and not _LOCAL.search(line))]
+    errors = [f"{failure.error}: {failure.message}" for failure in failures.found]
+    full = [text for text in errors if _MACHINE.search(text)]
+    refused = [text for text in errors if "failed on setup" in text and _NETWORK.search(text)]
     sections = [each[0].strip("_ ") for each in _sections(lines, _BROKEN_SETUP) if any(map(_NETWORK.search, each))]
     evidence = full + max(refused, sections, key=len)
     return evidence if len(evidence) * 2 >= failures.total else []
@@ -137,5 +137,5 @@ def _is_own(module: str, files: Collection[str]) -> bool:
 
 
 def _is_code(path: str, files: Collection[str]) -> bool:
-    inside = max((each for each in files if path.endswith(f"/{each}")), key=len, default=path)
+    inside = max((file for file in files if path.endswith(f"/{file}")), key=len, default=path)
     return not is_test_file(inside)
