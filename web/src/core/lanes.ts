@@ -55,6 +55,7 @@ const LANE_GAP = 14;
 const PADDING = 12;
 const HEADER = 34;
 const MOST_IN_A_ROW = 6;
+const TRIAGE = new Set(["retest", "base"]); // the steps of a fix loop before its first iteration
 const WIDE = 1.7; // how much wider than high many lanes are laid out
 
 type Part = { width: number; height: number; boxes: Box[] };
@@ -116,8 +117,9 @@ class Laying {
     if (!this.#children.has(step.path)) return leaf(box);
     if (this.collapsed.has(address)) return leaf({ ...box, kind: "group", isCollapsed: true });
     const inner = this.#inner(step, box.occurrence, depth + 1);
-    const turns = step.kind === "repeat" ? (this.#addresses.turns.get(box.occurrence)?.size ?? 0) : 0;
-    return wrap({ ...box, kind: "group", turns }, inner);
+    const turns = step.kind === "repeat" || step.kind === "fix" ? this.#addresses.turns.get(box.occurrence) : undefined;
+    const made = step.kind === "fix" ? Math.max(0, ...(turns ?? [])) : (turns?.size ?? 0); // 0 is before the first fix
+    return wrap({ ...box, kind: "group", turns: made }, inner);
   }
 
   #inner(step: LaneStep, occurrence: string, depth: number): Part {
@@ -137,6 +139,13 @@ class Laying {
       case "repeat": {
         const turns = this.#addresses.turns.get(occurrence);
         return this.stack(step, `${occurrence}[${turns ? Math.max(...turns) : 0}]`, depth);
+      }
+      case "fix": {
+        const last = Math.max(0, ...(this.#addresses.turns.get(occurrence) ?? []));
+        const isTriage = (child: LaneStep) => TRIAGE.has(child.path.slice(step.path.length + 1));
+        const turnOf = (child: LaneStep) => `${occurrence}[${isTriage(child) ? 0 : last}]`;
+        const children = this.#children.get(step.path) ?? [];
+        return stackUp(children.flatMap((child) => this.#withInjected(child, step, turnOf(child), depth)));
       }
       case "background": {
         const isBackground = (child: LaneStep) => child.path === `${step.path}.background`;

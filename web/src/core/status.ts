@@ -37,6 +37,7 @@ const REASONS: Record<string, string> = {
   failure: "step failed",
   pause: "pause requested",
   completed: "end of the run",
+  escalated: "gave up, needs you",
 };
 
 /** Why a frame paused, in words: "first step, breakpoint". */
