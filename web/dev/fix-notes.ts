@@ -20,12 +20,17 @@ export const decided = (choice: string, text = ""): Told => ({
   text,
   by: "ada",
 });
-export const stepEvent = (kind: "started" | "finished", occurrence: string, status = "passed"): Told => ({
+export const stepEvent = (
+  kind: "started" | "finished",
+  occurrence: string,
+  status = "passed",
+  outputs: unknown = null,
+): Told => ({
   kind: `step.${kind}`,
   frame: "main",
   step: occurrence.replace(/\[\d+\]|#\d+/g, ""),
   occurrence,
-  ...(kind === "finished" && { outcome: { status, outputs: null, error: null, paused_seconds: 0 } }),
+  ...(kind === "finished" && { outcome: { status, outputs, error: null, paused_seconds: 0 } }),
 });
 
 export const numbered = (events: readonly Told[]): RunEvent[] =>
@@ -38,7 +43,7 @@ const ERRORS: Record<string, string> = {
 };
 
 /** The tests after iteration `n`; a name stands for the fingerprint too. */
-export const tested = (n: number, names: readonly string[], step = "test"): Told =>
+export const tested = (n: number, names: readonly string[], after = "fix"): Told =>
   note("tested", {
     n,
     passed: names.length === 0,
@@ -49,7 +54,8 @@ export const tested = (n: number, names: readonly string[], step = "test"): Told
     }),
     total: names.length,
     reader: "pytest",
-    occurrence: `tests[${n}].${step}`,
+    after,
+    occurrence: `tests[${n}].test`,
   });
 
 export const started = (limits: Told = {}): Told =>

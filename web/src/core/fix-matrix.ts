@@ -1,6 +1,6 @@
 /** Which tests failed after which iteration: a row per test, a column per iteration. */
 
-import type { FailingTest, FixView } from "@/core/fix-view";
+import type { FailingTest, FixTested, FixView } from "@/core/fix-view";
 
 /** `new`: it did not fail in the column before. `other`: it did, with another error. */
 export type TestCell = "failing" | "other" | "new" | "passing";
@@ -14,12 +14,12 @@ export type TestRow = {
 };
 
 /** `more` counts what failed and is in no row. */
-export type TestMatrix = { columns: number[]; rows: TestRow[]; more: number };
+export type TestMatrix = { columns: FixTested[]; rows: TestRow[]; more: number };
 
 const MOST_ROWS = 50;
 
 export function testMatrix({ tested, triage }: FixView): TestMatrix {
-  const columns = [...tested].sort((one, other) => one.n - other.n);
+  const columns = tested.toSorted((one, other) => one.n - other.n);
   const known = new Map(columns.flatMap(({ details }) => details).map((each) => [each.fingerprint, each]));
   const failures = new Set([...columns.flatMap((each) => each.failures), ...known.keys()]);
   const byTest = new Map<string, FailingTest[]>();
@@ -41,7 +41,7 @@ export function testMatrix({ tested, triage }: FixView): TestMatrix {
   const rows = all.slice(0, MOST_ROWS);
   const inRows = new Set(rows.flatMap(({ test }) => (byTest.get(test) ?? []).map(({ fingerprint }) => fingerprint)));
   const most = Math.max(0, ...columns.map((each) => each.total - each.failures.length)); // that have no fingerprint
-  return { columns: columns.map(({ n }) => n), rows, more: failures.size - inRows.size + most };
+  return { columns, rows, more: failures.size - inRows.size + most };
 }
 
 function nameOf({ test, error, message, fingerprint }: FailingTest): string {

@@ -28,7 +28,7 @@ test("a loop that fixed the tests in two iterations", () => {
   ]);
   expect(fix.iterations[1]?.change?.files).toEqual(["src/till.py", "src/receipt.py"]);
   expect(testMatrix(fix)).toMatchObject({
-    columns: [0, 1, 2],
+    columns: [{ n: 0 }, { n: 1 }, { n: 2 }],
     rows: [
       { test: "tests/test_till.py::test_rounds", cells: ["failing", "passing", "passing"] },
       { test: "tests/test_till.py::test_taxes", cells: ["failing", "failing", "passing"] },
@@ -56,7 +56,7 @@ test("a loop that gave up goes on with guidance, in another round", () => {
   ];
   expect(view(...gaveUp).state).toBe("escalated");
   expect(view(...gaveUp, decided("take_over")).state).toBe("taken_over");
-  const guided = [...gaveUp, decided("guide", "Look at the receipt."), note("iteration_started", { n: 2, round: 2 })];
+  const guided = [...gaveUp, decided("guide", "Look at the receipt."), note("round_opened", { round: 2 })];
   const fix = view(...guided, note("agent_retried", { n: 2, role: "diagnose", why: "no root cause" }));
   expect(fix).toMatchObject({ state: "diagnosing", round: 2 });
   expect(fix.turns).toMatchObject([
@@ -78,17 +78,18 @@ test("an infrastructure problem has no iteration", () => {
   expect(lastOf(fix)).toBe(0);
 });
 
-test("what the triage tests is in no column, and an iteration that is begun again is the same one", () => {
+test("an iteration that is begun again is the same one; what a user did has a column of its own", () => {
   const fix = view(
     ...FAILING,
-    tested(0, ["taxes"], "retest"),
     note("iteration_started", { n: 1, round: 1 }),
     ...iteration(1, "moved", ["ships"]),
     tested(1, ["ships", "rounds"], "confirm"),
+    tested(1, ["ships"], "user"),
   );
-  expect(fix.tested.map(({ n, total }) => [n, total])).toEqual([
-    [0, 2],
-    [1, 2],
+  expect(fix.tested.map(({ n, after, total }) => [n, after, total])).toEqual([
+    [0, "fix", 2],
+    [1, "confirm", 2],
+    [1, "user", 1],
   ]);
   expect(fix.iterations).toHaveLength(1);
 });

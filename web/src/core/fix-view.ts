@@ -10,7 +10,7 @@ export type FixState =
 
 // What a note says, with what stands for a part that it does not have.
 const TEST = { fingerprint: "", test: "", error: "", message: "" };
-const TESTED = { n: 0, passed: false, failures: [] as string[], details: [] as FailingTest[], total: 0 };
+const TESTED = { n: 0, after: "", passed: false, failures: [] as string[], details: [] as FailingTest[], total: 0 };
 const TRIAGE = { verdict: "", evidence: [] as string[], flaky: [] as string[], pre_existing: [] as string[] };
 const REPORT = { path: "", status: "", root_cause: "", options: 0, recommended: "" };
 const CHANGE = {
@@ -28,7 +28,7 @@ const STARTED = { topic: "", command: "", branch: null as string | null, in_plac
 const ENDED = { outcome: "aborted" as FixState, cost: null as number | null, why: "" };
 
 export type FailingTest = typeof TEST;
-/** The tests after iteration `n`; 0 is before any. */
+/** The tests after iteration `n`; 0 is before any. `after` is `user` for what a user did after that iteration. */
 export type FixTested = typeof TESTED;
 export type FixChange = typeof CHANGE;
 
@@ -45,7 +45,7 @@ export type FixIteration = {
 
 /** What happened after iteration `n`, and is none. */
 export type FixTurn = { n: number; number: number } & (
-  | { kind: "escalated"; reason: string; message: string }
+  | { kind: "escalated"; reason: string; why: string; message: string }
   | { kind: "decided"; choice: string; text: string; by: string }
   | { kind: "rolled_back"; to: number }
 );
@@ -98,12 +98,11 @@ function applyNote(view: FixView, { note, data, at, number }: StepNoted): void {
       Object.assign(view, read(STARTED, data), { limits: read(LIMITS, data.limits) });
       break;
     case "fix.tested": {
-      const { occurrence, reader } = read({ occurrence: "", reader: "" }, data);
-      if (/\.(retest|base)(#\d+)?$/.test(occurrence)) break; // of the triage
       const tested = read(TESTED, data);
       const details = tested.details.map((each) => read(TEST, each));
-      view.reader = reader;
-      view.tested = [...view.tested.filter((each) => each.n !== n), { ...tested, details }];
+      const isAgain = (each: FixTested) => each.n === n && tested.after !== "user"; // a fix is confirmed
+      view.reader = read({ reader: "" }, data).reader || view.reader;
+      view.tested = [...view.tested.filter((each) => !isAgain(each)), { ...tested, details }];
       view.state = n > 0 ? "judging" : tested.passed ? "passed" : "triaging";
       break;
     }
@@ -114,6 +113,10 @@ function applyNote(view: FixView, { note, data, at, number }: StepNoted): void {
     case "fix.iteration_started":
       view.round = round;
       change({ started_at: at, round });
+      view.state = "diagnosing";
+      break;
+    case "fix.round_opened":
+      view.round = round;
       view.state = "diagnosing";
       break;
     case "fix.agent_retried":
@@ -132,7 +135,12 @@ function applyNote(view: FixView, { note, data, at, number }: StepNoted): void {
       view.state = "judging";
       break;
     case "fix.escalated":
-      view.turns.push({ kind: "escalated", n: lastOf(view), number, ...read({ reason: "", message: "" }, data) });
+      view.turns.push({
+        kind: "escalated",
+        n: lastOf(view),
+        number,
+        ...read({ reason: "", why: "", message: "" }, data),
+      });
       view.state = "escalated";
       break;
     case "fix.rolled_back":

@@ -55,7 +55,6 @@ const LANE_GAP = 14;
 const PADDING = 12;
 const HEADER = 34;
 const MOST_IN_A_ROW = 6;
-const TRIAGE = new Set(["retest", "base"]); // the steps of a fix loop before its first iteration
 const WIDE = 1.7; // how much wider than high many lanes are laid out
 
 type Part = { width: number; height: number; boxes: Box[] };
@@ -136,16 +135,10 @@ class Laying {
         if (turns.length === 0) return this.stack(step, `${occurrence}[0]`, depth);
         return sideBySide(turns.map((turn) => this.#combination(step, `${occurrence}[${turn}]`, depth)));
       }
+      case "fix":
       case "repeat": {
         const turns = this.#addresses.turns.get(occurrence);
         return this.stack(step, `${occurrence}[${turns ? Math.max(...turns) : 0}]`, depth);
-      }
-      case "fix": {
-        const last = Math.max(0, ...(this.#addresses.turns.get(occurrence) ?? []));
-        const isTriage = (child: LaneStep) => TRIAGE.has(child.path.slice(step.path.length + 1));
-        const turnOf = (child: LaneStep) => `${occurrence}[${isTriage(child) ? 0 : last}]`;
-        const children = this.#children.get(step.path) ?? [];
-        return stackUp(children.flatMap((child) => this.#withInjected(child, step, turnOf(child), depth)));
       }
       case "background": {
         const isBackground = (child: LaneStep) => child.path === `${step.path}.background`;

@@ -284,7 +284,7 @@ export class RunView {
         this.stops = new Map(this.stops).set(event.stop, event);
         this.#changeFrame(event.frame, { own_state: "paused" });
         if (event.position !== "before")
-          this.#changeStepClock(event.occurrence, (clock) => goOn(clock, event.at, true));
+          this.#changeStepClock(event.occurrence, (clock) => goOn(passTo(clock, event.at), event.at, true));
         break;
       case "debug.resumed":
       case "debug.stop_ended":

@@ -167,9 +167,10 @@ function Row({ id, row, top, state, detail, onSelect, onMenu, onToggle, onFold }
   );
 }
 
-function wordsFor({ occurrence, position }: StopInfo): string {
+function wordsFor({ occurrence, position, reasons }: StopInfo): string {
   const call = callOf(occurrence);
   if (call !== null) return `paused at call ${call}`;
+  if (reasons.includes("escalated")) return "paused, gave up";
   return position === "error" ? "paused, failed" : `paused ${position}`;
 }
 
