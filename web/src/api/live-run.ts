@@ -50,7 +50,8 @@ function verbsAt({ step, occurrence, position, reasons }: Stopped): string[] {
     return [...MOVING, ...changing, "rewind", ...LOOKING];
   }
   if (step === "") return reasons.includes("completed") ? COMPLETED : [...COMPLETED, "force", ...LOOKING];
-  return [...MOVING, position === "before" ? "skip" : "retry", ...CHANGING, ...LOOKING];
+  const deciding = reasons.includes("escalated") ? ["decide"] : [];
+  return [...MOVING, position === "before" ? "skip" : "retry", ...CHANGING, ...LOOKING, ...deciding];
 }
 
 /** Where a step can be injected. */
