@@ -15,7 +15,7 @@ export function FailureStop() {
     "openShell",
     "isViewer",
   );
-  if (stop?.position !== "error" || callOf(stop.occurrence) !== null) return null;
+  if (stop?.position !== "error" || callOf(stop.occurrence) !== null || stop.reasons.includes("escalated")) return null;
   const title = stepOf(detail, stop.step)?.title ?? (stop.step || "The run");
   const can = (verb: string) => stop.allowed.includes(verb) && pending === null;
   return (
