@@ -1,7 +1,7 @@
 /** A run with a fix loop that the browser is told of, in place of the server: its events, its stop and its files. */
 
 import type { Page } from "playwright-core";
-import { numbered } from "../dev/fix-notes.ts";
+import { numbered } from "../src/core/recorded-fix.ts";
 import type { RunDriver, Stage } from "./stage.ts";
 
 type Told = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { ended, iteration, note, started, stepEvent, tested, triaged } from "../dev/fix-notes.ts";
+import { ended, iteration, note, started, stepEvent, tested, triaged } from "../src/core/recorded-fix.ts";
 import { openFix, said } from "./fix-bench.ts";
 import { DARK_NARROW, looks, problemsOf } from "./looks.ts";
 import { openStage, type RunDriver } from "./stage.ts";

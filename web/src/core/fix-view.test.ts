@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { decided, ended, iteration, note, numbered, started, tested, triaged } from "@/../dev/fix-notes";
 import { testMatrix } from "@/core/fix-matrix";
 import { type FixEvent, foldFix, lastOf } from "@/core/fix-view";
+import { decided, ended, iteration, note, numbered, started, tested, triaged } from "@/core/recorded-fix";
 import { fold } from "@/core/run-view";
 
 const view = (...events: object[]) => foldFix(numbered(events.flat() as Record<string, unknown>[]) as FixEvent[]);

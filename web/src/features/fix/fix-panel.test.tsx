@@ -2,11 +2,11 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test, vi } from "vitest";
-import { decided, iteration, note, numbered, started, tested, triaged } from "@/../dev/fix-notes";
 import { api } from "@/api/client";
 import { LiveRun } from "@/api/live-run";
 import { RunContext, type RunPageState } from "@/api/run-context";
 import type { StopInfo } from "@/api/types";
+import { decided, iteration, note, numbered, started, tested, triaged } from "@/core/recorded-fix";
 import { fold } from "@/core/run-view";
 import { FixPanel } from "@/features/fix/fix-panel";
 

@@ -7,6 +7,7 @@ import { formatCost } from "@/core/agent-view";
 import { durationsOf } from "@/core/durations";
 import { type FixTurn, type FixView, foldFix, lastOf } from "@/core/fix-view";
 import type { StepView } from "@/core/run-view";
+import { hasGivenUp } from "@/core/status";
 import { formatDuration } from "@/core/time";
 import { countWords } from "@/core/words";
 import { Decisions } from "@/features/fix/decisions";
@@ -26,7 +27,7 @@ const PATCH = "fix.patch"; // the whole change, as the loop stores it
 export function FixPanel() {
   const { view, detail, stops, selected, select } = useRun("view", "version", "detail", "stops", "selected", "select");
   const loops = [...view.fixes].filter(([, events]) => events.length > 0).map(([occurrence]) => occurrence);
-  const escalated = stops.filter((each) => each.reasons.includes("escalated"));
+  const escalated = stops.filter((each) => hasGivenUp(each.reasons));
   const shown =
     loops.find((each) => selected === each || selected?.startsWith(`${each}[`)) ??
     loops.find((each) => escalated.some(({ occurrence }) => occurrence === each)) ??

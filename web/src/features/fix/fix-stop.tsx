@@ -2,6 +2,7 @@ import { Hand } from "lucide-react";
 import { useMemo } from "react";
 import { stepOf, useRun, useRunValue } from "@/api/run-context";
 import { foldFix } from "@/core/fix-view";
+import { hasGivenUp } from "@/core/status";
 import { reasonWords } from "@/features/fix/fix-words";
 import { Button } from "@/ui/button";
 
@@ -13,7 +14,7 @@ export function FixStop() {
     () => foldFix(events ?? []).turns.findLast((turn) => turn.kind === "escalated")?.reason,
     [events],
   );
-  if (!stop?.reasons.includes("escalated") || panels.view === "fix") return null;
+  if (!stop || !hasGivenUp(stop.reasons) || panels.view === "fix") return null;
   return (
     <section
       aria-label="Escalation"

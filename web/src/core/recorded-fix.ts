@@ -1,6 +1,6 @@
 /** Hand-written notes of fix loops, as the server sends them: for the tests, and for looking at the page. */
 
-import type { RunEvent } from "../src/core/events.ts";
+import type { RunEvent } from "@/core/events";
 
 type Told = Record<string, unknown>;
 
