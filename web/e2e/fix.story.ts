@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { ended, iteration, note, started, stepEvent, tested, triaged } from "../src/core/recorded-fix.ts";
+import { decided, ended, iteration, note, started, stepEvent, tested, triaged } from "../src/core/recorded-fix.ts";
 import { openFix, said } from "./fix-bench.ts";
 import { DARK_NARROW, looks, problemsOf } from "./looks.ts";
 import { openStage, type RunDriver } from "./stage.ts";
@@ -39,12 +39,12 @@ const agent = (occurrence: string, cost: number) => [
   stepEvent("started", occurrence),
   stepEvent("finished", occurrence, "passed", { cost }),
 ];
-const turn = (n: number, verdict: string, failing: string[]) => [
+const turn = (n: number, verdict: string, failing: string[], round = 1) => [
   ...agent(`tests[${n}].diagnose`, 0.12),
   ...agent(`tests[${n}].fix`, 0.3),
   stepEvent("started", `tests[${n}].test`),
   stepEvent("finished", `tests[${n}].test`, failing.length > 0 ? "failed" : "passed"),
-  ...iteration(n, verdict, failing),
+  ...iteration(n, verdict, failing, { round }),
 ];
 const stopped = {
   ...stepEvent("started", "tests"),
@@ -139,4 +139,29 @@ test("a loop that fixed the tests, and one that found no code to fix", async () 
   await panel(infrastructure).getByText("exit code 127").waitFor();
   await panel(infrastructure).getByRole("heading", { name: "The tests cannot run here" }).waitFor();
   await infrastructure.close();
+});
+
+test("a long loop fits on a telephone", async () => {
+  const names = Array.from({ length: 64 }, (_, at) => `rounds_the_total_of_a_receipt[EUR-${at}]`);
+  const round = (n: number) => [
+    ...[1, 2, 3].flatMap((at) =>
+      turn(3 * n + at, at === 1 ? "mixed" : "progress", names.slice(6 * (3 * n + at)), n + 1),
+    ),
+    note("escalated", { reason: "limit", why: "3 of 3 iterations are used", message: MESSAGE }),
+    ...(n < 2 ? [decided("guide", "Look at `till.py`."), note("round_opened", { round: n + 2 })] : [stopped]),
+  ];
+  const run = await openFix(stage(), [
+    ...BEGUN.slice(0, 4),
+    tested(0, names),
+    triaged("failing", []),
+    ...[0, 1, 2].flatMap(round),
+  ]);
+  await panel(run)
+    .getByText(/^iteration 9 of 9 · round 3 of 3 · 64 failures at first · 10 now/)
+    .waitFor();
+  expect(await panel(run).getByRole("row").count()).toBe(11);
+  await panel(run).getByRole("button", { name: "Show all 50 tests" }).click();
+  await panel(run).getByText("and 14 more").waitFor();
+  expect(await problemsOf(run.page, "long fix loop", looks(DARK_NARROW))).toEqual({});
+  await run.close();
 });

@@ -1,17 +1,22 @@
 import { Check, CirclePlus, Replace, X } from "lucide-react";
+import { useState } from "react";
 import { type TestCell, type TestRow, testMatrix } from "@/core/fix-matrix";
 import type { FixView } from "@/core/fix-view";
 import { CELLS } from "@/features/fix/fix-words";
+import { Button } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Badge, TONE_TEXT } from "@/ui/status-icon";
 
 const ICONS = { failing: X, other: Replace, new: CirclePlus, passing: Check };
 const MOST_WITH_WORDS = 5; // columns
-const MOST_THAT_FIT = 8; // columns, on a narrow screen
+const MOST_THAT_FIT = 11; // columns, on a narrow screen
+const AT_FIRST = 10; // rows
 
 /** Which tests failed after which iteration. */
 export function TestTable({ fix }: { fix: FixView }) {
   const { columns, rows, more } = testMatrix(fix);
+  const [showsAll, setShowsAll] = useState(false);
+  const isWhole = showsAll || rows.length <= AT_FIRST + 2;
   if (rows.length === 0) return more > 0 && <p className="text-muted">{more} failing, with no names.</p>;
   const isWide = columns.length > MOST_THAT_FIT;
   return (
@@ -28,19 +33,24 @@ export function TestTable({ fix }: { fix: FixView }) {
             </th>
             {columns.map(({ n, after }, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns are only added
-              <th key={at} scope="col" className="px-1 py-1 text-left font-medium tabular">
+              <th key={at} scope="col" className="px-0.5 py-1 @lg:px-1 text-left font-medium tabular">
                 {after === "user" ? "User" : n === 0 ? "Start" : <IterationNumber n={n} />}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.slice(0, isWhole ? rows.length : AT_FIRST).map((row) => (
             <Row key={row.test} row={row} hasWords={columns.length <= MOST_WITH_WORDS} />
           ))}
         </tbody>
       </table>
-      {more > 0 && <p className="pt-1 text-muted text-sm">and {more.toLocaleString()} more</p>}
+      {!isWhole && (
+        <Button size="sm" look="quiet" className="mt-1" onClick={() => setShowsAll(true)}>
+          Show all {rows.length} tests
+        </Button>
+      )}
+      {isWhole && more > 0 && <p className="pt-1 text-muted text-sm">and {more.toLocaleString()} more</p>}
     </div>
   );
 }
@@ -69,7 +79,7 @@ function Row({ row: { test, error, message, mark, cells }, hasWords }: { row: Te
       </th>
       {cells.map((cell, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a cell is known by its column
-        <td key={at} className="px-1 py-1">
+        <td key={at} className="px-0.5 py-1 @lg:px-1">
           <Cell cell={cell} hasWords={hasWords} />
         </td>
       ))}
