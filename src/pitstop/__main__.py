@@ -24,6 +24,7 @@ GARBAGE_THRESHOLD = 100_000  # objects: with the usual 700 there is a search eve
 COMMANDS = {
     "run": ("Run a flow", "pitstop.doors.cli.run:run_command"),
     "debug": ("Run a flow in the debugger, at a prompt", "pitstop.doors.cli.debug.command:debug_command"),
+    "fix": ("Run tests, and let agents repair what fails", "pitstop.doors.cli.fix.command:fix_command"),
     "up": ("Start Pitstop on this machine and open it in the browser", "pitstop.serving.commands:up_command"),
     "login": ("Print a one-time login link to a running server", "pitstop.serving.login:login_command"),
     "shell": ("Open a shell in a running or paused step", "pitstop.doors.cli.shell:shell_command"),
@@ -61,7 +62,7 @@ COMMANDS = {
     "doctor": ("Check this machine's setup", "pitstop.doors.cli.doctor:doctor_command"),
     "completion": ("Print the completion script for a shell", "pitstop.doors.cli.completion:completion_command"),
 }
-RUNNING = ("run", "debug", "rerun")
+RUNNING = ("run", "debug", "rerun", "fix")
 RUNNING_NOTHING_HERE = ("--server", "--dry-run", "--help", "-h")
 
 

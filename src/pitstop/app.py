@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.settings import Settings, read_settings
 
 if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.engine.executor import Executor
+    from pitstop.engine.frame import Activation, Combine
     from pitstop.engine.ports import Clock
+    from pitstop.events.outcome import Outcome
     from pitstop.executors.machine.containers.launcher import ContainerLauncher
     from pitstop.executors.machine.processes.keeper_process import KeeperProcess
     from pitstop.executors.machine.snapshots.store import SnapshotStore
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.service.local.server import NewWorkshop, ServerService
     from pitstop.service.sealing import Seal
     from pitstop.service.secrets import Secrets
+    from pitstop.steps.workplace import Workplace
     from pitstop.store.port import ServerStore
 
 
@@ -76,8 +79,21 @@ def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess
     from pitstop.runs.known_runs import Backends
 
     return Backends(
-        partial(new_executor, settings, new_keeper=new_keeper), JqWorker, new_masker, partial(new_snapshots, settings)
+        partial(new_executor, settings, new_keeper=new_keeper),
+        JqWorker,
+        new_masker,
+        partial(new_snapshots, settings),
+        {"fix": _fix_loop},
     )
+
+
+def _fix_loop(workplace: "Workplace") -> "Combine":
+    async def run_fix(activation: "Activation", config: Mapping[str, Any]) -> "Outcome":
+        from pitstop.platform.fix.loop import FixLoop
+
+        return await FixLoop(workplace, activation, config).run()
+
+    return run_fix
 
 
 def new_executor(

@@ -33,7 +33,7 @@ from pitstop.events.types import (
 from pitstop.events.view import fold, interventions_in
 from pitstop.plan.plan import Step
 
-ORDER = ("entry", "pause", "interrupted", "breakpoint", "failure", "step", "completed")
+ORDER = ("entry", "pause", "interrupted", "breakpoint", "failure", "escalated", "step", "completed")
 
 
 class Gatekeeper(Returning):
@@ -82,6 +82,8 @@ class Gatekeeper(Returning):
             if self._is_detached:
                 return PROCEED
             reasons |= {"failure" if each.position == "error" else "breakpoint" for each in hit}
+        if point.reason is not None:
+            reasons.add(point.reason)
         if point.will_run:
             if frame.id in self._pausing or _asks_for_pause(point):
                 reasons.add("pause")

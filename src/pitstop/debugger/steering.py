@@ -10,7 +10,7 @@ from pitstop.debugger.gatekeeper import Gatekeeper
 from pitstop.debugger.remains import PASS
 from pitstop.debugger.running_steps import running_steps
 from pitstop.debugger.stepping import StepVerb, goal_of
-from pitstop.debugger.stops import FrameInfo, Held, Stop
+from pitstop.debugger.stops import CHOICES, FrameInfo, Held, Stop
 from pitstop.engine.frame import Frame
 from pitstop.errors import (
     BadEdit,
@@ -35,6 +35,7 @@ from pitstop.events.types import (
     PauseAsked,
     PauseCancelled,
     ScopeEdited,
+    StepDecided,
     StepInjected,
     StepRetried,
     StepStopped,
@@ -124,6 +125,17 @@ class Steering(Gatekeeper):
             raise NotAllowed(verb, number, f"{where} allows {', '.join(held.stop.allowed)}")
         held.is_attended = True
         return held
+
+    async def decide(self, stop: Stop | int, choice: str, text: str = "") -> None:
+        """Say how a step that gave up continues. After `take_over` the frame stays paused until you resume it."""
+        held = self._at(stop, "decide")
+        if choice not in CHOICES:
+            raise BadEdit(f"there is no choice {choice!r}: use {', '.join(CHOICES)}")
+        told = held.stop
+        where = (told.frame, told.step, told.occurrence, told.id)
+        self._append(StepDecided(self._running().now(), *where, choice, text.strip()))
+        if choice != "take_over":
+            self._resume(held, "decide", held.proceed())
 
     # Moving
 

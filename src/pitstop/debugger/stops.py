@@ -16,12 +16,15 @@ from pitstop.plan.addresses import TOOL_CALL
 from pitstop.plan.plan import Source, Step
 from pitstop.plan.scope import Edit, Snapshot
 
+ESCALATED = "escalated"  # the reason of a stop where a step gave up and asks for a user
 MOVING = ("continue", "step_into", "step_over", "step_out", "run_to")
 LOOKING = ("evaluate", "set", "unset", "undo")
 BEFORE = (*MOVING, "skip", "force", "config", "inject", "rewind", "goto", *LOOKING)
 AFTER = (*MOVING, "retry", "force", "config", "inject", "rewind", "goto", *LOOKING)
 BEFORE_CALL = (*MOVING, "skip", "force", "config", "inject", "rewind", *LOOKING)
 AFTER_CALL = (*MOVING, "force", "rewind", *LOOKING)
+GAVE_UP = (*MOVING, "decide", "force", "rewind", *LOOKING)
+CHOICES = ("take_over", "guide", "roll_back", "skip", "stop")  # where a step gave up
 COMPLETED = ("continue", "rewind", "evaluate")
 
 
@@ -152,6 +155,8 @@ def describe(point: Point, event: Stopped, after_event: int) -> Stop:
     allowed: tuple[str, ...] = before if point.position == "before" else after
     if not step.path:  # the whole run: it has nothing beside it to step to
         allowed = COMPLETED if "completed" in event.reasons else (*COMPLETED, "force", *LOOKING)
+    if ESCALATED in event.reasons:
+        allowed = GAVE_UP
     scope = activation.scope.snapshot()
     return Stop(
         id=event.stop,

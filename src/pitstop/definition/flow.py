@@ -58,6 +58,7 @@ class StepSpec(Struct, frozen=True, kw_only=True):
     on_interrupt: OnInterrupt = "repeat"
     effects: Effects = "workspace"
     snapshot: bool | None = None
+    fix: Mapping[str, Any] | None = None  # how its failures are fixed, if they are
 
     def position_of(self, key: str) -> Position:
         """Where the value of a config key stands; the step itself for a key that nobody wrote."""

@@ -25,11 +25,7 @@ from pitstop.limits import NAME_CHARACTERS, RETRIES, too_long
 _ID = re.compile(ID_PATTERN)
 _ID_SCHEMA = {"type": "string", "pattern": ID_PATTERN, "maxLength": NAME_CHARACTERS}
 _ACTIONS = ("next", "stop", "pause")
-_LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have it until then
-    "fix": ("fix loop", "debug the failure with `pitstop run --debug-on-error`"),
-}
-
-
+_FAILURE_ACTIONS = (*_ACTIONS, "fix")
 CARD_ACTIONS = ("card", "trigger")
 
 
@@ -45,7 +41,7 @@ def _check_length(written: str) -> str:
     return written
 
 
-def _check_action(written: str) -> str:
+def _check_action(written: str, known: tuple[str, ...] = _FAILURE_ACTIONS) -> str:
     action, colon, rest = written.partition(":")
     if action in CARD_ACTIONS:
         example = "card:Fix the build" if action == "card" else "trigger:shop-3"
@@ -53,21 +49,20 @@ def _check_action(written: str) -> str:
             what = "title for the card" if action == "card" else "card that it starts"
             raise ValueError(f"`{action}` needs a {what}, such as `{example}`")
         return written
-    if written not in _ACTIONS:
-        told = "must be `next`, `stop`, `pause`, `card:TITLE` or `trigger:CARD`"
+    if written not in known:
+        told = f"must be {', '.join(f'`{each}`' for each in known)}, `card:TITLE` or `trigger:CARD`"
         if written.startswith("merge"):
             told = f"`{written}` is possible only for `on_success`"
-        later = _LATER_ACTIONS.get(written.partition(":")[0])
-        if later is not None:
-            told = f"`{written}` is not supported: Pitstop has no {later[0]} yet; {later[1]}"
-        raise PydanticCustomError("unknown_word", "{told}", {"told": told, "words": () if later else _ACTIONS})
+        elif written in _FAILURE_ACTIONS:
+            told = f"`{written}` is possible only for `on_failure`"
+        raise PydanticCustomError("unknown_word", "{told}", {"told": told, "words": known})
     return written
 
 
 def _check_success(written: str) -> str:
     action, colon, branch = written.partition(":")
     if action != "merge":
-        return _check_action(written)
+        return _check_action(written, _ACTIONS)
     if not colon or not branch.strip() or "${{" in branch:
         raise ValueError("`merge` needs the name of a branch, such as `merge:main`")
     return written
@@ -115,11 +110,12 @@ Environment = Annotated[  # the reader hands on what is written, so `1.10` stays
 STEPS_FORMAT = "steps"  # the schema has its definition of steps wherever this format is
 # The reader hands on each step as its StepSpec
 Steps = Annotated[tuple[Any, ...], WithJsonSchema({"type": "array", "format": STEPS_FORMAT})]
+Profile = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema(_ID_SCHEMA)]
 Name = Annotated[str, AfterValidator(_check_length), WithJsonSchema({"type": "string", "maxLength": NAME_CHARACTERS})]
 _CARD_ACTION = {"type": "string", "pattern": "^(card|trigger):.*[^ ].*$"}
 Action = Annotated[
-    str, AfterValidator(_check_action), WithJsonSchema({"anyOf": [{"enum": list(_ACTIONS)}, _CARD_ACTION]})
+    str, AfterValidator(_check_action), WithJsonSchema({"anyOf": [{"enum": list(_FAILURE_ACTIONS)}, _CARD_ACTION]})
 ]
 SuccessAction = Annotated[
     str,
@@ -151,6 +147,37 @@ class RetryForm(Form):
 
     def spec(self) -> Retry:
         return Retry(self.times, self.delay, self.backoff)
+
+
+class FixForm(Form):
+    """How failures of the step are fixed. Agents are profiles, as in `agent`."""
+
+    agent: Profile = Field("claude", description="Agent for both roles.")
+    diagnose: Profile | None = Field(None, description="Agent that diagnoses, instead of `agent`.")
+    fix: Profile | None = Field(None, description="Agent that applies the fix, instead of `agent`.")
+    with_: dict[str, Any] = Field(
+        default_factory=dict,
+        alias="with",
+        description="Further fields of both `agent` steps, such as `model`, `image`, `network` or `env`.",
+    )
+    secrets: Secrets = Field(default_factory=list, description="Names of the secrets that only the agents get.")
+    goal: str = Field("", description="What the change is for, for the prompts.", max_length=8_000)
+    iterations: int = Field(3, ge=1, le=10, description="Maximum number of iterations of a round.")
+    rounds: int = Field(3, ge=1, le=3, description="Maximum number of rounds; each further one needs guidance.")
+    time: Duration = Field(1800.0, gt=0, description="Maximum time at work, without pauses.")
+    cost: float | None = Field(None, gt=0, description="Maximum cost of all agents together, in US dollars.")
+    lines: int = Field(400, ge=1, description="Maximum number of changed lines.")
+    base: str = Field(
+        "auto",
+        min_length=1,
+        description="Commit to compare with: a test that failed there already is not fixed. `auto` is where the "
+        "branch left the default branch; `none` compares with nothing.",
+    )
+    allow_tests: bool = Field(False, description="Whether agents may change tests, CI files and thresholds.")
+    allow_pre_existing: bool = Field(
+        False, description="Whether the step passes if all its failures existed before the change."
+    )
+    early_stop: bool = Field(True, description="Whether to give up early when a different approach changes nothing.")
 
 
 class StepForm(Form):
@@ -186,8 +213,13 @@ class StepForm(Form):
     on_failure: Action = Field(
         "stop",
         description="What to do if the step fails: `next` (like `continue_on_error`), `stop`, `pause` if the run "
-        "is on a server or being debugged, `card:TITLE`, which makes a card with the failure, or `trigger:CARD`, which "
-        "starts a card; the run then stops as with `stop`.",
+        "is on a server or being debugged, `fix`, which starts the fix loop as `fix: {}` does, `card:TITLE`, which "
+        "makes a card with the failure, or `trigger:CARD`, which starts a card; the run then stops as with `stop`.",
+    )
+    fix: FixForm | None = Field(
+        None,
+        description="The fix loop: if the step fails, agents diagnose the failure, repair it and test again, at most "
+        "`iterations` times; then a user decides.",
     )
     on_interrupt: OnInterrupt = Field(
         "repeat",
@@ -207,6 +239,10 @@ class StepForm(Form):
             told["retry"] = self.retry.spec()
         if "secrets" in told:
             told["secrets"] = tuple(self.secrets)
+        if self.on_failure == "fix":
+            told["on_failure"] = "stop"
+        if self.fix is not None or self.on_failure == "fix":
+            told["fix"] = (self.fix or FixForm()).model_dump(by_alias=True)
         return {_INSIDE.get(name, name): value for name, value in told.items()}
 
 

@@ -23,7 +23,7 @@ FLOW_KEYS = frozenset(
 COMMON_KEYS = frozenset(  # of every step
     (
         *("id", "name", "if", "env", "timeout", "retry", "continue_on_error", "requires", "workspace"),
-        *("secrets", "on_success", "on_failure", "on_interrupt", "effects", "snapshot"),
+        *("secrets", "on_success", "on_failure", "on_interrupt", "effects", "snapshot", "fix"),
     )
 )
 

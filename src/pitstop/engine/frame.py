@@ -261,6 +261,7 @@ class Point(msgspec.Struct, frozen=True):
     is_repeated: bool = False  # asked before, before steps were injected in front of it
     is_replayed: bool = False  # what comes of it is in the log
     is_interrupted: bool = False  # at `before`: the step was at work when the run's process ended
+    reason: str | None = None  # why the step itself asks for a user
 
 
 # Takes the path of a step, its frame, the position and the values there

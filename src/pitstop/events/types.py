@@ -123,7 +123,8 @@ class Stopped(Event, frozen=True, gc=False, tag="debug.stopped"):
     step: str
     occurrence: str
     position: str
-    reasons: tuple[str, ...]  # `entry`, `pause`, `breakpoint`, `failure`, `step`, `interrupted` or `completed`
+    # `entry`, `pause`, `breakpoint`, `failure`, `escalated`, `step`, `interrupted` or `completed`
+    reasons: tuple[str, ...]
     breakpoints: tuple[int, ...] = ()  # the ids of those that caused it
     problems: tuple[str, ...] = ()  # conditions and log texts that could not be evaluated, and why
     notes: tuple[str, ...] = ()  # those of the breakpoints
@@ -275,6 +276,14 @@ class StepStopped(StepEvent, frozen=True, gc=False, tag="debug.step_stopped"):
     reason: str
 
 
+class StepDecided(StepEvent, frozen=True, gc=False, tag="debug.step_decided"):
+    """A user said how a step that gave up continues."""
+
+    stop: int
+    choice: str  # `take_over`, `guide`, `roll_back`, `skip` or `stop`
+    text: str = ""  # the guidance, the iteration to go back to, or the reason
+
+
 class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
     """A step was inserted, to run once before or after the occurrence."""
 
@@ -413,6 +422,7 @@ AnyEvent = (
     | OutcomeForced
     | FrameCancelled
     | StepStopped
+    | StepDecided
     | StepInjected
     | StepUninjected
     | ShellOpened
@@ -431,6 +441,6 @@ ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | St
 INTERVENTIONS = frozenset(
     (
         *(ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepStopped, StepInjected, ShellOpened),
-        *(Rewound, RewindUndone),
+        *(StepDecided, Rewound, RewindUndone),
     )
 )

@@ -11,7 +11,7 @@ from pitstop.plan.expressions import expressions_in
 from pitstop.plan.plan import Plan, Step
 
 _SEGMENT = re.compile(r"(?P<name>[^@+#\[\]]+)(?:@(?P<visit>\d+))?(?:#(?P<attempt>\d+))?(?:\[(?P<turn>\d+)\])?")
-_TURNING = ("matrix", "repeat")
+_TURNING = ("matrix", "repeat", "fix")
 
 TOOL_CALL = "tool_call"  # the kind of the points that calls inside a step are asked about at
 

@@ -59,6 +59,6 @@ def _marked(step: Step, ids: frozenset[str], *, fills_context: bool) -> Step:
         step,
         children=tuple(_marked(child, ids, fills_context=fills_context) for child in step.children),
         cleanup=tuple(_marked(child, ids, fills_context=fills_context) for child in step.cleanup),
-        is_log_read=step.id in ids,
+        is_log_read=step.is_log_read or step.id in ids,
         fills_context=fills_context,
     )

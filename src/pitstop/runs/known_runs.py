@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.run_info import ENDED, RunInfo, RunPage, RunQuery
 from pitstop.runs.run_maker import RunMaker, with_end_of
 from pitstop.runs.stored_run import StoredRun, tell_run
-from pitstop.runs.workplaces import NewExecutor, NewMasker
+from pitstop.runs.workplaces import EMPTY, NewCombine, NewExecutor, NewMasker
 from pitstop.store.port import KeptRun, RunFilter, RunRecord, RunStore
 
 if TYPE_CHECKING:  # a run of this process need not load these
@@ -37,6 +37,7 @@ class Backends(Struct, frozen=True):
     new_evaluator: Callable[[], Evaluator]
     new_masker: NewMasker
     new_snapshots: "Callable[[], SnapshotKeeping]"
+    combining: Mapping[str, NewCombine] = EMPTY  # further ways of combining steps, by the kind of the step
 
 
 class KnownRuns:

@@ -1,7 +1,7 @@
 """A run that this process executes, from its workspace to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
@@ -27,7 +27,7 @@ from pitstop.runs.run_output import ArtifactInfo
 from pitstop.runs.run_request import DebugRequest, ShellOptions, ShellPlace
 from pitstop.runs.run_workplace import RunWorkplace
 from pitstop.runs.stored_run import StoredRun, tell_run
-from pitstop.runs.workplaces import KillableWorkplace, OpenWorkplace, mask_in
+from pitstop.runs.workplaces import EMPTY, KillableWorkplace, NewCombine, OpenWorkplace, mask_in
 from pitstop.steps.approvals import Approvals, Decision, Question
 from pitstop.store.port import KeptRun, RunStore
 
@@ -60,6 +60,7 @@ class LiveRun:
         new_evaluator: Callable[[], Evaluator],
         open_workplace: OpenWorkplace,
         new_snapshots: "NewSnapshots",
+        combining: Mapping[str, NewCombine] = EMPTY,
         clock: Clock | None = None,
         owner: "Ownership | None" = None,
     ) -> None:
@@ -79,7 +80,7 @@ class LiveRun:
         self._new_snapshots = new_snapshots
         self._clock = clock or SystemClock()
         self._owner = owner
-        self._place = place = RunWorkplace(store, kept, prepared, open_workplace)
+        self._place = place = RunWorkplace(store, kept, prepared, open_workplace, combining)
         self.hear_output, self.hear_progress = place.hear_output, place.hear_progress
         self.mask_text = place.mask_text
         how_to_approve = HOW_TO_APPROVE if owner is None else HOW_TO_APPROVE_ON_A_SERVER

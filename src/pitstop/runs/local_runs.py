@@ -64,6 +64,7 @@ class LocalRuns:
             new_evaluator=backends.new_evaluator,
             open_workplace=partial(make_workplace, backends.new_executor, backends.new_masker),
             new_snapshots=backends.new_snapshots,
+            combining=backends.combining,
         )
         self._known.live[run.id] = run
         self._tasks.create_task(self._execute(run), name=run.id)

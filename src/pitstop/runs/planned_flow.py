@@ -7,6 +7,7 @@ from msgspec import Struct
 from pitstop.definition.flow import Flow
 from pitstop.engine.run import COMBINING
 from pitstop.plan.plan import Plan
+from pitstop.plan.planner import FIX_LOOP
 from pitstop.runs.graph_targets import GraphTarget
 from pitstop.runs.sessions import AGENT, BREAKS
 from pitstop.steps.registry import StepTypes
@@ -29,10 +30,12 @@ class PlannedFlow(Struct, frozen=True):
 
 def step_kinds(plan: Plan) -> set[str]:
     """The step types that a run of a plan needs."""
-    return {step.kind for step in plan.steps.values()} - set(COMBINING)
+    return {step.kind for step in plan.steps.values()} - {*COMBINING, FIX_LOOP}
 
 
 def pauses_itself(plan: Plan) -> bool:
     """Whether a step of the plan asks for a pause, even if the run is not being debugged."""
+    if FIX_LOOP in (each.kind for each in plan.steps.values()):
+        return True
     has_breaks = any(each.kind == AGENT and BREAKS in each.config for each in plan.steps.values())
     return has_breaks or any("pause" in (each.on_success, each.on_failure) for each in plan.steps.values())

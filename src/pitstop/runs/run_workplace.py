@@ -1,6 +1,6 @@
 """Where one run works: its workspace, the step types that work there, and what the run stores of their work."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import Output, WorkspaceProgress
 from pitstop.runs.run_request import DebugRequest
 from pitstop.runs.sessions import AGENT
-from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace, ports_in
+from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, NewCombine, OpenWorkplace, ports_in
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import in_words, without_files
@@ -33,12 +33,20 @@ KEEP_AGAIN_SECONDS = 0.5
 class RunWorkplace:
     """The workplace of a run, in `opened` once there is one, with its output, snapshots and artifacts."""
 
-    def __init__(self, store: RunStore, kept: KeptRun, prepared: PreparedRun, open_workplace: OpenWorkplace) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        kept: KeptRun,
+        prepared: PreparedRun,
+        open_workplace: OpenWorkplace,
+        combining: Mapping[str, NewCombine],
+    ) -> None:
         self.opened: KillableWorkplace | None = None
         self._store = store
         self._kept = kept
         self._prepared = prepared
         self._open_workplace = open_workplace
+        self._combining = combining
         self._output_listeners: list[Callable[[Output], None]] = []
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._notify_progress)
@@ -90,7 +98,8 @@ class RunWorkplace:
             await prepared.bring_files(workplace.files)
         self._snapshots = await self._open_snapshots(stack, workplace)
         plan_step = partial(plan_added_step, prepared.planned)
-        return ports_in(workplace, self._step_types, evaluator, clock, self._snapshots, plan_step)
+        given = workplace, self._step_types, evaluator, clock, self._snapshots, plan_step
+        return ports_in(*given, self._combining)
 
     async def _open_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> "RunSnapshots | None":
         """What stores the files at each point, if wanted. A new run from a step begins with the files of then."""

@@ -188,6 +188,7 @@ class ServerRuns:
             new_evaluator=self._evaluators.lend,
             open_workplace=self._workplaces.open,
             new_snapshots=self._backends.new_snapshots,
+            combining=self._backends.combining,
             clock=self._clock,
             owner=owner,
         )

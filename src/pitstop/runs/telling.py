@@ -20,6 +20,7 @@ from pitstop.events.types import (
     ScopeEdited,
     ShellClosed,
     ShellOpened,
+    StepDecided,
     StepInjected,
     StepRetried,
     StepStopped,
@@ -129,6 +130,8 @@ def intervention_text(event: Event, closed: Mapping[int, ShellClosed] = MappingP
             return f"forced {event.occurrence} to {event.outcome.status.value}"
         case FrameCancelled():
             return f"cancelled branch {event.frame}"
+        case StepDecided():
+            return f"chose {event.choice.replace('_', ' ')} at {event.occurrence}"
         case StepStopped():
             return f"stopped {event.occurrence}"
         case StepInjected():

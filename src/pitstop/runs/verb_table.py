@@ -73,6 +73,12 @@ VERBS = {
         Verb("cancel_frame", verbs.CancelFrame, "Cancel a branch", {"frame": "2.tests"}),
         Verb("skip", verbs.Skip, "Skip the step", {**_STOP, "outputs": {}}),
         Verb("retry", verbs.Retry, "Retry the step, with your changes", _STOP),
+        Verb(
+            "decide",
+            verbs.Decide,
+            "Choose how a step that gave up continues",
+            {**_STOP, "choice": "guide", "text": "The rounding is done in tax.py."},
+        ),
         Verb("force", verbs.Force, "Force the outcome of the step", {**_STOP, "status": "passed"}),
         Verb(
             "inject",

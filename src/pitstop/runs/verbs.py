@@ -1,5 +1,6 @@
 """What can be said to the debugger of a run: a request for each verb. `verb_table.py` lists them."""
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -115,6 +116,24 @@ class Force(Request[None], frozen=True):
 
 class Retry(Request[None], frozen=True):
     stop: Stop
+
+
+class Decide(Request[None], frozen=True):
+    """Say how a step that gave up continues: only at a stop with the reason `escalated`.
+
+    `guide` needs guidance in `text`, `skip` a reason; `roll_back` takes the number of an iteration, or `base`. After
+    `take_over` the run stays paused: repair it, then continue.
+    """
+
+    stop: Stop
+    choice: Literal["take_over", "guide", "roll_back", "skip", "stop"]
+    text: Annotated[str, Meta(max_length=16_384)] = ""
+
+    def __post_init__(self) -> None:
+        if self.choice in ("guide", "skip") and not self.text.strip():
+            raise ValueError(f"`{self.choice}` needs a `text`")
+        if self.choice == "roll_back" and not re.fullmatch(r"\s*(base|\d{1,3})?\s*", self.text):
+            raise ValueError("`roll_back` takes the number of an iteration, or `base`")
 
 
 class Inject(Request[InjectedState], frozen=True):

@@ -4,9 +4,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
+from pitstop.engine.frame import Combine
 from pitstop.engine.ports import Clock, Evaluator, PlanStep, Ports, Snapshots, StepType
 from pitstop.engine.workspace_files import SecretScan
 from pitstop.errors import WorkspaceLost
@@ -20,6 +22,9 @@ OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]] 
 
 NewExecutor = Callable[[float | None], Executor]  # with the lease after which others may take over
 NewMasker = Callable[[Mapping[str, str]], "StreamMasker"]  # of these secrets
+
+NewCombine = Callable[[Workplace], Combine]  # a way of combining steps that works in the workplace of a run
+EMPTY: Mapping[str, NewCombine] = MappingProxyType({})
 
 RECORDINGS = "recordings"  # of shells: apart from the artifacts of steps, which going back puts back
 
@@ -122,10 +127,12 @@ def ports_in(
     clock: Clock,
     snapshots: Snapshots | None = None,
     plan_step: PlanStep | None = None,
+    combining: Mapping[str, NewCombine] = EMPTY,
 ) -> Ports:
     """What the engine needs to run steps in a workplace."""
     workspaces = FreshWorkspaces(workplace, step_types)
-    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace), plan_step, workplace)
+    made = {kind: make(workplace) for kind, make in combining.items()}
+    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace), plan_step, workplace, made)
 
 
 def _environment(folder: str | None) -> dict[str, str]:

@@ -44,7 +44,13 @@ class LiveDisplay:
 
     def show(self, event: EventInfo) -> None:
         self._progress.apply(event)
-        if event.kind == "debug.logged":
+        if event.kind == "step.noted" and event.fields["note"].startswith("fix."):
+            from pitstop.doors.cli.fix.lines import fix_line
+
+            line = fix_line(event)
+            if line is not None:
+                self.note(f"{event.fields['occurrence']} {line}")
+        elif event.kind == "debug.logged":
             self.note(f"{event.fields['occurrence']} log: {event.fields['message']}")
         elif self._options.log_level == "debug":
             self.note(f"{event.kind} {event.fields.get('occurrence', '')}")

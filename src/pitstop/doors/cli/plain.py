@@ -106,6 +106,11 @@ class PlainDisplay:
             case "debug.stopped":
                 why = ", ".join(fields["reasons"])
                 return "warning", f"paused {fields['position']} {fields['occurrence']} ({why})"
+            case "step.noted" if fields["note"].startswith("fix."):
+                from pitstop.doors.cli.fix.lines import fix_line
+
+                note = fix_line(event)
+                return "info", "" if note is None else f"{fields['occurrence']} {note}"
             case "debug.logged":
                 return "info", f"{fields['occurrence']} log: {fields['message']}"
             case "run.started":

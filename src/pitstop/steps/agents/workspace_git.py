@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from pitstop.engine.executor import Command, CommandRef
 from pitstop.engine.frame import Activation
 from pitstop.steps.agents.failures import CannotCommit
-from pitstop.steps.safe_git import GIT_ENVIRONMENT, SAFE_GIT
+from pitstop.steps.safe_git import IDENTITY, SAFE_GIT, run_git
 from pitstop.steps.workplace import Workplace
 
 _BEFORE = f"""
@@ -37,8 +36,6 @@ if {SAFE_GIT} diff --cached --quiet "$BASE"; then exit 0; fi
 {SAFE_GIT} commit -q --no-verify -F -
 git rev-parse HEAD
 """
-_IDENTITY = "Pitstop"
-_OUTPUT_BYTES = 16 * 1024 * 1024
 
 
 class Before(Struct, frozen=True):
@@ -86,12 +83,7 @@ class WorkspaceGit:
 
     async def commit(self, before: Before, message: str) -> str | None:
         """Commit all changes as one commit; None if there are none. CannotCommit."""
-        identity = {
-            f"GIT_{role}_{part}": text
-            for role in ("AUTHOR", "COMMITTER")
-            for part, text in (("NAME", _IDENTITY), ("EMAIL", "pitstop@localhost"))
-        }
-        code, output = await self._run(_COMMIT, {"BASE": before.commit, **identity}, message.encode(errors="replace"))
+        code, output = await self._run(_COMMIT, {"BASE": before.commit, **IDENTITY}, message.encode(errors="replace"))
         if code != 0:
             said = output.decode(errors="replace").strip()[-500:]
             raise CannotCommit(f"git could not commit the changes of the agent: {said}")
@@ -99,22 +91,7 @@ class WorkspaceGit:
 
     async def _run(self, script: str, env: Mapping[str, str] | None = None, stdin: bytes = b"") -> tuple[int, bytes]:
         """The exit code, and the output: that of stderr if it failed."""
-        workplace = self._workplace
-        key = workplace.next_key(self._activation)
-        ref = CommandRef(workplace.workspace.id, key)
-        given = {**GIT_ENVIRONMENT, **(env or {})}
-        command = Command(key=key, script=script, env=given, stdin=stdin, inherits=False)
-        said: dict[str, bytes] = {"stdout": b"", "stderr": b""}
-        try:
-            await workplace.executor.start(workplace.workspace, command)
-            async for chunk in workplace.executor.logs(ref):
-                said[chunk.stream] = (said[chunk.stream] + chunk.data)[:_OUTPUT_BYTES]
-            result = await workplace.executor.wait(ref)
-        except BaseException:
-            await workplace.executor.cancel(ref, 0)
-            raise
-        code = result.exit_code if result.exit_code is not None else 1
-        return code, said["stdout"] if code == 0 else said["stderr"]
+        return await run_git(self._workplace, self._workplace.next_key(self._activation), script, env, stdin)
 
 
 def files_in(batch: bytes, names: tuple[str, ...]) -> dict[str, str]:

@@ -34,6 +34,16 @@ class Assignment(Struct, frozen=True):
     layer: str | None = None
 
 
+CHOICES = ("take_over", "guide", "roll_back", "skip", "stop")
+
+
+class Choice(Struct, frozen=True):
+    """How a step that gave up continues: one of CHOICES, and its text."""
+
+    name: str
+    text: str
+
+
 class Verdict(Struct, frozen=True):
     """How a step, or a tool call, is to have ended: `passed|failed|skipped [JSON | TEXT]`."""
 
@@ -173,6 +183,16 @@ def read_verdict(text: str) -> Verdict:
 def read_skip(text: str) -> Verdict:
     """Nothing, outputs as a JSON object, or a reason in words."""
     return _verdict("skipped", text)
+
+
+def read_choice(text: str) -> Choice:
+    """One of the five ways to continue where a step gave up, by name or number, and its text."""
+    word, _, more = text.partition(" ")
+    names = dict(zip("12345", CHOICES, strict=True))
+    name = names.get(word, word.replace("-", "_"))
+    if name not in CHOICES:
+        raise BadCommand(f"it needs one of {', '.join(CHOICES)}")
+    return Choice(name, more.strip())
 
 
 def _is_json(text: str) -> bool:

@@ -8,6 +8,7 @@ from pitstop.doors.cli.debug.table import TABLE, CommandSpec
 from pitstop.errors import BadBreakpoint, BadCommand
 
 BY_WORD = {word: spec for spec in TABLE for word in (spec.name, *spec.aliases)}
+NUMBERS = ("1", "2", "3", "4", "5")  # of the ways to continue where a fix loop gave up
 REPEATED = ("next", "step", "return", "continue")  # by an empty line
 
 
@@ -17,6 +18,8 @@ def parse(line: str) -> tuple[CommandSpec, Any]:
     if line.startswith("."):
         return BY_WORD["p"], line
     word, _, rest = line.partition(" ")
+    if word in NUMBERS:
+        word, rest = "decide", line
     spec = find(word)
     try:
         return spec, spec.read(rest.strip())

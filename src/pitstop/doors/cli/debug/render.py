@@ -19,6 +19,7 @@ REASONS = {
     "failure": "step failed",
     "pause": "pause requested",
     "completed": "end of the run",
+    "escalated": "gave up, needs you",
 }
 
 AROUND = 4  # lines of the source before the current one, and after it
@@ -118,7 +119,10 @@ def stop_reasons(stop: StopInfo, *, most_error_lines: int = MOST_ERROR_LINES) ->
     outcome = stop.outcome
     if outcome is not None and outcome.error_type is not None:
         told_lines = f"{outcome.error_type}: {outcome.error}".splitlines()
-        lines += [Text(f"{_INDENT}{line}", style="red") for line in told_lines[:most_error_lines]]
+        if "escalated" in stop.reasons:  # its message has what was tried, and how to continue
+            lines += [Text(f"{_INDENT}{line}") for line in told_lines]
+        else:
+            lines += [Text(f"{_INDENT}{line}", style="red") for line in told_lines[:most_error_lines]]
     elif outcome is not None:
         sign = sign_of(outcome.status)
         lines.append(Text(_INDENT).append(f"{sign.shape} {outcome.status}", style=sign.style))

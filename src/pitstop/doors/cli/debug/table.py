@@ -192,6 +192,21 @@ _TABLE = (
         usage="force passed|failed|skipped [TEXT]",
         takes="status",
     ),
+    _moving(
+        "decide",
+        "decide",
+        "Choose how a fix loop that gave up continues.",
+        read.read_choice,
+        group=CHANGING,
+        usage="decide take_over | guide TEXT | roll_back [N|base] | skip REASON | stop",
+        more="""\
+take_over  repair it yourself, with `sh` or an editor; then `continue` runs the tests
+guide TEXT  another round of iterations, with your guidance in the prompts
+roll_back [N|base]  put the files back to those after iteration N, or to those before the loop
+skip REASON  pass the step, as a known issue
+stop  end the loop; the step fails
+The numbers 1 to 5 stand for them: 2 look at the rounding in tax.py""",
+    ),
     CommandSpec(
         "inject",
         "inject [[before|after] TYPE {JSON} | STEP]",

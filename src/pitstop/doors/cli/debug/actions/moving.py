@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.text import Text
 
-from pitstop.doors.cli.debug.arguments import AGREED, Answer, Destination
+from pitstop.doors.cli.debug.arguments import AGREED, Answer, Choice, Destination
 from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import help_lines, history_list
@@ -50,6 +51,16 @@ async def forward(console: Console, _: None) -> None:
     way = await console.debugger.say(verbs.Forward(console.stopped().id))
     files = "restored" if way.restores_files else "not restored"
     console.screen.say(Text(f"returning to {way.position} {way.occurrence}; files are {files}", style="dim"))
+
+
+async def decide(console: Console, given: Choice) -> None:
+    request = {"stop": console.stopped().id, "choice": given.name, "text": given.text}
+    try:
+        await console.debugger.say(msgspec.convert(request, verbs.Decide))
+    except msgspec.ValidationError as error:
+        raise BadCommand(f"decide: {error}") from error
+    if given.name == "take_over":
+        console.screen.say(Text("it is yours: repair it, then `continue` runs the tests", style="green"))
 
 
 async def continue_(console: Console, all_frames: bool) -> None:
@@ -159,6 +170,7 @@ ACTIONS: dict[str, Action] = {
     "answer": answer,
     "extend": extend,
     "export": export,
+    "decide": decide,
     "detach": detach,
     "leave": leave,
     "quit": quit_run,

@@ -1,0 +1,1 @@
+"""`pitstop fix`: the fix loop around a command, on a copy of the user's files."""

@@ -1,0 +1,218 @@
+"""`pitstop fix`: run a command, and let agents repair what it finds."""
+
+import argparse
+import asyncio
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pitstop.doors.cli import exit_codes
+from pitstop.doors.cli.app import Opening, OpenService
+from pitstop.doors.cli.choosing import add_server_option, open_chosen
+from pitstop.doors.cli.fix.lines import closing, summary_markdown
+from pitstop.doors.cli.fix.own_tree import SHOWN_IGNORED, OwnTree, take_tree
+from pitstop.doors.cli.fix.ways import WAYS, choose_way
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.doors.cli.run_options import has_terminal, read_secrets
+from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
+from pitstop.errors import BadInputs, GitProblem
+from pitstop.program import program
+from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, DebugRequest, RunRequest
+
+STEP = "test"
+LEASE_SECONDS = 4 * 3600.0
+EPILOG = """\
+The command runs in a copy of this folder, with changes that are not committed. If it fails, the failure is examined
+first: tests that cannot run, that pass when run again, or that failed before your change, are reported and not fixed.
+Then an agent diagnoses and writes debug/TOPIC/NNN_NAME.md, another repairs, and the command runs again, at most three
+times. A fix is applied to this folder. Otherwise you get everything in a paused session.
+
+  pitstop fix -- pytest -q
+  pitstop fix --agent codex --secret OPENAI_API_KEY --cost 2 -- npm test
+  pitstop fix --resume 20260131-120000-a1b2c3      return to a loop that was left or killed
+  pitstop fix 20260131-120000-a1b2c3 guide "The rounding is done in tax.py."
+
+Exit codes: 0 fixed, flaky or skipped; 1 not fixed; 77 paused for you, without a terminal here.
+"""
+
+
+def fix_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    own, command = _split(words)
+    if command is None and len(own) > 1 and own[1] in WAYS:
+        return choose_way(own, open_service, interrupts)
+    options = _parser().parse_args(own)
+    options.workspace, options.given, options.inputs, options.flow = ".", [], None, None
+    if options.resume is not None:
+        from pitstop.doors.cli.debug.command import debug_command
+
+        return debug_command([options.resume, *_secrets_again(options)], open_service, interrupts)
+    if not command:
+        raise BadInputs(["name the command that fails, such as `pitstop fix -- pytest -q`"])
+    return asyncio.run(_fix(open_chosen(options, open_service), options, command, interrupts))
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """The options, and the command behind `--`; None if there is none."""
+    given = list(words)
+    if "--" not in given:
+        return given, None
+    at = given.index("--")
+    return given[:at], given[at + 1 :]
+
+
+def _secrets_again(options: argparse.Namespace) -> list[str]:
+    return [word for each in options.secret for word in ("--secret", each)]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pitstop fix",
+        allow_abbrev=False,
+        usage="pitstop fix [OPTIONS] -- COMMAND...\n       pitstop fix RUN take-over|guide|roll-back|skip|stop [TEXT]",
+        description="Run a command, and let agents repair what it finds.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--agent", metavar="PROFILE", default="claude", help="the agent for both roles (claude)")
+    parser.add_argument("--diagnose", metavar="PROFILE", help="the agent that diagnoses")
+    parser.add_argument("--fix", metavar="PROFILE", help="the agent that repairs")
+    parser.add_argument("--model", metavar="NAME", help="the model of the agents")
+    parser.add_argument("--goal", metavar="TEXT", help="what the change is for, for the prompts")
+    parser.add_argument("--iterations", metavar="N", type=int, help="iterations of a round, 1 to 10 (3)")
+    parser.add_argument("--cost", metavar="USD", type=float, help="maximum cost of all agents together")
+    parser.add_argument("--time", metavar="DURATION", help="maximum time at work (30m)")
+    parser.add_argument("--lines", metavar="N", type=int, help="maximum number of changed lines (400)")
+    parser.add_argument("--base", metavar="REV", help="the commit to compare with, or `none`")
+    parser.add_argument("--tests", metavar="PATTERN", action="append", default=[], help="JUnit reports of the command")
+    parser.add_argument("--allow-tests", action="store_true", help="let agents change tests")
+    parser.add_argument("--allow-pre-existing", action="store_true", help="exit with 0 if all failures are older")
+    parser.add_argument("--no-early-stop", action="store_true", help="use all iterations, even without progress")
+    parser.add_argument("--in-place", action="store_true", help="work in this folder, and not in a copy")
+    parser.add_argument("--ci", action="store_true", help="never pause: what is not fixed fails")
+    parser.add_argument("--summary", metavar="FILE", help="append a summary in Markdown ($GITHUB_STEP_SUMMARY)")
+    parser.add_argument("--resume", metavar="RUN", help="return to a loop that was left, or whose process was killed")
+    parser.add_argument(
+        "--secret", metavar="NAME[=VALUE]", action="append", default=[], help="a secret that only the agents get"
+    )
+    add_display_options(parser)
+    add_server_option(parser)
+    return parser
+
+
+def flow_text(options: argparse.Namespace, command: Sequence[str], base: str | None) -> str:
+    """The flow of the loop: one step, as JSON, which is YAML too."""
+    numbers = {name: getattr(options, name) for name in ("iterations", "cost", "time", "lines", "goal")}
+    given = {name: value for name, value in numbers.items() if value is not None}
+    roles = {"agent": options.agent, "diagnose": options.diagnose, "fix": options.fix}
+    fix: dict[str, Any] = {
+        **given,
+        **{name: value for name, value in roles.items() if value is not None},
+        "secrets": [each.partition("=")[0] for each in options.secret],
+        "base": options.base or base or "none",
+        "allow_tests": options.allow_tests,
+        "allow_pre_existing": options.allow_pre_existing,
+        "early_stop": not options.no_early_stop,
+    }
+    if options.model is not None:
+        fix["with"] = {"model": options.model}
+    script = shlex.join(command) if len(command) > 1 else command[0]
+    reports = options.tests or (["pytest"] if _is_pytest(command) else [])
+    step = {"id": STEP, "run": script, **({"tests": reports} if reports else {}), "fix": fix}
+    return json.dumps({"name": "fix", "steps": [step]}, indent=1)
+
+
+def _is_pytest(command: Sequence[str]) -> bool:
+    words = shlex.split(command[0]) if len(command) == 1 else command
+    return any(Path(word).name in ("pytest", "py.test") for word in words)
+
+
+async def _fix(opening: Opening, options: argparse.Namespace, command: Sequence[str], interrupts: Interrupts) -> int:
+    folder = Path.cwd()
+    tree = None if options.in_place else take_tree(folder)
+    if tree is not None and tree.ignored:
+        shown = ", ".join(tree.ignored[:SHOWN_IGNORED]) + (", …" if len(tree.ignored) > SHOWN_IGNORED else "")
+        print(f"not in the copy, because git ignores it: {shown} (--in-place works here instead)", file=sys.stderr)
+    debug = DebugRequest(
+        stop_on_error=False,
+        flow_breakpoints=False,
+        remembers=False,
+        lease_seconds=LEASE_SECONDS,
+        on_lease_end="continue",
+    )
+    request = RunRequest(
+        flow=str(folder / "fix.yaml"),
+        text=flow_text(options, command, tree.base if tree is not None else None),
+        secrets=read_secrets(options),
+        folder=str(folder if tree is None else tree.source),
+        commit=None if tree is None else tree.commit,
+        debug=None if options.ci else debug,
+        can_ask=has_terminal() and is_at_terminal(options),
+    )
+    async with opening as service:
+        run = await service.runs.start(LOCAL, request)
+        code = await watch_run(service, run, options, interrupts)
+        if code == exit_codes.DETACHED:
+            return code
+        return await _finish(service, run, tree, options, command, code)
+
+
+async def _finish(
+    service: Service,
+    run: ActiveRun,
+    tree: OwnTree | None,
+    options: argparse.Namespace,
+    command: Sequence[str],
+    code: int,
+) -> int:
+    """Say what became of it, and bring it to the user's folder."""
+    notes = [
+        (event.fields["note"], event.fields["data"])
+        async for event in run.events(run.carried_over)
+        if event.kind == "step.noted" and event.fields["note"].startswith("fix.")
+    ]
+    told = [data for _, data in notes]
+    ended = next((data for name, data in reversed(notes) if name == "fix.ended"), None)
+    summary = options.summary or os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        await asyncio.to_thread(_append, Path(summary), summary_markdown(ended, told, shlex.join(command)))
+    if ended is None:
+        return code
+    lines = [*closing(ended, told)]
+    if tree is not None:
+        lines += await _deliver(run, tree, ended)
+    print("\n".join(lines), file=sys.stderr if options.json else sys.stdout)
+    return code
+
+
+def _append(file: Path, text: str) -> None:
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(text)
+
+
+async def _deliver(run: ActiveRun, tree: OwnTree, ended: Mapping[str, Any]) -> list[str]:
+    """Apply the fix, if the folder is as it was; else the reports. All commits are on a branch."""
+    patch = b"".join([block async for block in run.artifact(f"{STEP}.patch")])
+    bundle = b"".join([block async for block in run.artifact(f"{STEP}.bundle")])
+    branch = f"fix/{run.id}"
+    has_branch = bool(bundle) and tree.has_git and await asyncio.to_thread(tree.fetch, bundle, branch)
+    is_fixed = ended["outcome"] in ("fixed", "taken_over")
+    try:
+        if is_fixed and await asyncio.to_thread(tree.is_unchanged):
+            await asyncio.to_thread(tree.apply, patch)
+            return ["the fix is applied to this folder, not committed"]
+        await asyncio.to_thread(tree.apply, patch, only="debug")
+    except GitProblem as error:
+        told = [f"could not apply it to this folder: {error.reason}"]
+    else:
+        told = ["this folder has changed meanwhile, so the fix is not applied"] if is_fixed else []
+    if has_branch:
+        told.append(f"all commits are on the branch {branch}: git diff {tree.commit[:12]} {branch}")
+    elif is_fixed:
+        told.append(f"the fix is stored: {program()} artifacts {run.id} {STEP}.patch | git apply")
+    return told

@@ -1,0 +1,1 @@
+"""What the two agents of a fix loop are asked, as texts."""
