@@ -69,7 +69,12 @@ export class ApiError extends Error {
 
 type Sent = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
-export async function ask<T>(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<T> {
+export async function ask<T>(url: string, sent?: Sent): Promise<T> {
+  const response = await answerTo(url, sent);
+  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+}
+
+async function answerTo(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<Response> {
   const note = noteAsking();
   let response: Response;
   try {
@@ -89,7 +94,7 @@ export async function ask<T>(url: string, { method = "GET", body, headers, signa
   }
   note(response.status);
   if (!response.ok) throw new ApiError(await readProblem(response));
-  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+  return response;
 }
 
 async function readProblem(response: Response): Promise<ProblemDetails> {
@@ -132,6 +137,8 @@ export const api = {
   artifacts: (run: string) => ask<ArtifactInfo[]>(urlOf(runPath(run, "/artifacts"))),
   artifactUrl: (run: string, path: string) =>
     `${API}${runPath(run, "/artifacts/")}${path.split("/").map(encodeURIComponent).join("/")}`,
+  artifactText: async (run: string, path: string) =>
+    (await answerTo(api.artifactUrl(run, path), { headers: { accept: "*/*" } })).text(),
   questions: (run: string) => ask<Question[]>(urlOf(runPath(run, "/questions"))),
   answer: (run: string, occurrence: string, approved: boolean, comment: string) =>
     post<void>(urlOf(runPath(run, `/questions/${encodeURIComponent(occurrence)}`)), { approved, comment }),

@@ -8,6 +8,7 @@ import { eventsUrl } from "@/api/url";
 import { callOf } from "@/core/addresses";
 import type { RunEvent, Stopped, WorkspaceProgress } from "@/core/events";
 import { type FrameView, RunView } from "@/core/run-view";
+import { hasGivenUp } from "@/core/status";
 
 /** What the page is drawn from. A part is another object only when it has changed, so that `===` tells who has to be drawn. */
 export type RunSnapshot = {
@@ -50,7 +51,8 @@ function verbsAt({ step, occurrence, position, reasons }: Stopped): string[] {
     return [...MOVING, ...changing, "rewind", ...LOOKING];
   }
   if (step === "") return reasons.includes("completed") ? COMPLETED : [...COMPLETED, "force", ...LOOKING];
-  return [...MOVING, position === "before" ? "skip" : "retry", ...CHANGING, ...LOOKING];
+  const deciding = hasGivenUp(reasons) ? ["decide"] : [];
+  return [...MOVING, position === "before" ? "skip" : "retry", ...CHANGING, ...LOOKING, ...deciding];
 }
 
 /** Where a step can be injected. */

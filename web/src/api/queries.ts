@@ -140,6 +140,14 @@ export function useArtifacts(run: string, version: number) {
   });
 }
 
+export function useArtifactText(run: string, path: string, version: number) {
+  return useQuery({
+    queryKey: ["artifact-text", run, path, version],
+    queryFn: () => api.artifactText(run, path),
+    placeholderData: (kept) => kept,
+  });
+}
+
 /** What is known at a stop; `edited` makes it asked for again after each change. */
 export function useStopConfig(run: string, stop: number | null, edited: number) {
   return useQuery({

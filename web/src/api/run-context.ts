@@ -10,7 +10,7 @@ import type { StepView } from "@/core/run-view";
 /** Which panel is shown in each area of the page; `area` is the one that a narrow screen shows. */
 export type Panels = {
   area: "flow" | "step" | "output";
-  view: "graph" | "list" | "source" | "timing" | "tests" | "artifacts";
+  view: "graph" | "list" | "source" | "timing" | "tests" | "fix" | "artifacts";
   side: "step" | "agent" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
   dock: "log" | "console" | "history" | "shell";
 };
@@ -131,6 +131,11 @@ export function shellPlaceOf(page: Pick<RunPageState, "stop" | "view" | "detail"
   );
   const step = running.find((each) => each.occurrence === page.selected) ?? running.at(-1);
   return step ? { stop: null, step: step.occurrence } : null;
+}
+
+/** Whether a step of the run is a fix loop. */
+export function hasFix({ flow_info }: RunDetailNow): boolean {
+  return flow_info.steps.some((step) => step.kind === "fix");
 }
 
 /** Whether other steps are inside a step, which then runs no command itself. */

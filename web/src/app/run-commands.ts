@@ -1,4 +1,4 @@
-import { type RunPageState, stepOf } from "@/api/run-context";
+import { hasFix, type RunPageState, stepOf } from "@/api/run-context";
 import type { StepKind } from "@/api/types";
 import type { Command } from "@/app/commands";
 import { labelsAt } from "@/features/debug/call-labels";
@@ -10,6 +10,7 @@ const VIEWS = [
   ["timing", "Show the timeline"],
   ["tests", "Show the tests"],
   ["artifacts", "Show the files"],
+  ["fix", "Show the fix loop"],
 ] as const;
 
 /** The parts of the page that decide what can be done. */
@@ -183,6 +184,7 @@ function lookingCommands(page: CommandedPage): Command[] {
         id: `view-${view}`,
         title,
         shortcut: view,
+        isPossible: view !== "fix" || hasFix(page.detail),
         run: () => page.show({ view }),
       }),
     ),

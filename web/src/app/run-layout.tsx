@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { api } from "@/api/client";
-import { hasSteps, type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
+import { hasFix, hasSteps, type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
 import { AgentPanel } from "@/features/agent/agent-panel";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
@@ -25,6 +25,7 @@ import { later } from "@/ui/later";
 import { Split } from "@/ui/split";
 import { Count, type Tab, Tabs } from "@/ui/tabs";
 
+const FixPanel = later(() => import("@/features/fix/fix-panel").then((module) => module.FixPanel));
 const RunSource = later(() => import("@/features/source/run-source").then((module) => module.RunSource));
 
 type RunLayoutProps = {
@@ -39,6 +40,7 @@ const MAIN_TABS: readonly Tab<Panels["view"]>[] = [
   { id: "timing", label: "Timeline" },
   { id: "tests", label: "Tests" },
   { id: "artifacts", label: "Files" },
+  { id: "fix", label: "Fix" },
 ];
 
 /** The three areas of a run page: the flow, what is known of a step, and what it writes. On a narrow screen one at a time. */
@@ -74,16 +76,18 @@ export function RunLayout(props: RunLayoutProps) {
 }
 
 function MainArea({ collapsed, onCollapse }: RunLayoutProps) {
-  const { panels, show } = useRun("panels", "show");
-  const { view } = panels;
+  const { panels, show, detail } = useRun("panels", "show", "detail");
+  const tabs = MAIN_TABS.filter(({ id }) => id !== "fix" || hasFix(detail));
+  const view = tabs.some(({ id }) => id === panels.view) ? panels.view : "graph";
   return (
-    <Tabs label="The flow" tabs={MAIN_TABS} active={view} onChange={(view) => show({ view })}>
+    <Tabs label="The flow" tabs={tabs} active={view} onChange={(view) => show({ view })}>
       {view === "graph" && <RunGraph collapsed={collapsed} onCollapse={onCollapse} />}
       {view === "list" && <StepList collapsed={collapsed} onCollapse={onCollapse} />}
       {view === "source" && <RunSource />}
       {view === "timing" && <Gantt />}
       {view === "tests" && <TestsPanel />}
       {view === "artifacts" && <ArtifactsPanel />}
+      {view === "fix" && <FixPanel />}
     </Tabs>
   );
 }

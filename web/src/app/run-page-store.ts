@@ -24,7 +24,7 @@ import type {
 import { callOf, hostOf, nextAttempt } from "@/core/addresses";
 import { isForCalls } from "@/core/breakpoints";
 import type { StepView } from "@/core/run-view";
-import { isEnded } from "@/core/status";
+import { hasGivenUp, isEnded } from "@/core/status";
 import { RECORDS_SHELLS, readSetting, writeSetting } from "@/ui/settings";
 import { toast } from "@/ui/toast";
 
@@ -45,6 +45,7 @@ export class RunPageStore {
   #editing: Editing = null;
   #answering: Answering = null;
   #hasShownAgent = false;
+  #hasShownFix = false;
   #panels: Panels;
   #isNew: boolean; // the page was not just loaded again
   #shells: readonly Shell[] = [];
@@ -109,6 +110,7 @@ export class RunPageStore {
     if (stop && stop.id !== this.#lastStop) this.#chosen = hostOf(stop.occurrence); // the same stop does not select it again
     if (stop && this.#lastStop === null && this.#isNew) this.#panels = panelsAtStop(this.#panels);
     if (stop && callOf(stop.occurrence) !== null) this.#showAgent();
+    if (stop && hasGivenUp(stop.reasons)) this.#showFix();
     this.#lastStop = stop?.id ?? this.#lastStop;
     this.#byDefault = this.#chosen === null ? defaultSelection(now, this.#parents, this.#byDefault) : null;
     const selected = this.#chosen ?? this.#byDefault;
@@ -132,6 +134,13 @@ export class RunPageStore {
   #showAgent(): void {
     if (!this.#hasShownAgent && this.#panels.side === "step") this.#panels = { ...this.#panels, side: "agent" };
     this.#hasShownAgent = true;
+  }
+
+  /** The first time that a fix loop gave up shows the loop; a page that is loaded again shows what it did. */
+  #showFix(): void {
+    const wasThere = !this.#isNew && this.#lastStop === null;
+    if (!this.#hasShownFix && !wasThere) this.#panels = { ...this.#panels, area: "flow", view: "fix" };
+    this.#hasShownFix = true;
   }
 
   #detailNow(injected: readonly InjectedInfo[] | undefined): RunDetailNow {
@@ -351,6 +360,7 @@ const LETS_GO = new Set<DebugVerb>([
   "step",
   "skip",
   "retry",
+  "decide",
   "force",
   "rewind",
   "forward",

@@ -15,6 +15,7 @@ import { useNotifications } from "@/app/use-notifications";
 import { CallStop } from "@/features/agent/call-stop";
 import { FailureStop } from "@/features/debug/failure-stop";
 import { DebugToolbar } from "@/features/debug/toolbar";
+import { FixStop } from "@/features/fix/fix-stop";
 import { CommitDialog } from "@/features/runs/commit-dialog";
 import { DebugFailureDialog } from "@/features/runs/debug-failure-dialog";
 import { FailureBanner } from "@/features/runs/failure-banner";
@@ -66,6 +67,7 @@ function Opened({ detail }: { detail: RunDetail }) {
         <Header />
         <DebugToolbar />
         <FailureStop />
+        <FixStop />
         <CallStop />
         <Problems />
         <Questions />

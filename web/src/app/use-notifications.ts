@@ -20,7 +20,7 @@ export function useNotifications({ run, frame, selectFrame, detail }: Told): voi
       const { stops } = run.snapshot();
       const isNews = event.frame !== steered && stops.some((stop) => stop.id === event.stop);
       if (!isNews || !stops.some((stop) => stop.frame === steered)) return;
-      const told = `${event.frame} also paused ${tellPlace(event.position, wordsOf(event.step))}`;
+      const told = `${event.frame} also paused ${tellPlace(event.position, wordsOf(event.step), event.reasons)}`;
       toast(told, "info", { label: "Show", onSelect: () => choose(event.frame) });
     };
     return run.hear((event) => {
@@ -28,7 +28,7 @@ export function useNotifications({ run, frame, selectFrame, detail }: Told): voi
       setTimeout(() => tellOfOther(event), SETTLED); // by then the page has followed it, if it does
       if (document.visibilityState === "hidden" && wantsNotifications()) {
         new Notification(`${detail.flow} paused`, {
-          body: `${tellPlace(event.position, wordsOf(event.step))} (${tellReasons(event.reasons)})`,
+          body: `${tellPlace(event.position, wordsOf(event.step), event.reasons)} (${tellReasons(event.reasons)})`,
           tag: run.id,
         });
       }

@@ -32,6 +32,18 @@ export type Stopped = At &
     notes?: string[]; // not told by older servers
   };
 
+export type StepNoted = At & {
+  kind: "step.noted";
+  frame: string;
+  occurrence: string;
+  note: string;
+  data: Record<string, unknown>;
+};
+
+/** A user said how a step that gave up continues. */
+export type StepDecided = At &
+  OnStep & { kind: "debug.step_decided"; stop: number; choice: string; text: string; by?: string };
+
 export type StepInjected = At & {
   kind: "debug.step_injected";
   stop: number;
@@ -66,7 +78,7 @@ export type RunEvent =
   | (At & OnStep & { kind: "step.retried"; by_hand: boolean })
   | (At & OnStep & { kind: "step.interrupted" })
   | (At & OnStep & { kind: "step.routed"; targets: string[] })
-  | (At & { kind: "step.noted"; frame: string; occurrence: string; note: string; data: Record<string, unknown> })
+  | StepNoted
   | (At & OnStep & { kind: "snapshot.taken"; snapshot: string; position: string })
   | (At & { kind: "debug.session_opened" })
   | Stopped
@@ -89,6 +101,7 @@ export type RunEvent =
   | (At & OnStep & { kind: "debug.outcome_forced"; stop: number; verb: string; outcome: Outcome })
   | (At & { kind: "debug.frame_cancelled"; frame: string; reason: string })
   | (At & OnStep & { kind: "debug.step_stopped"; reason: string })
+  | StepDecided
   | StepInjected
   | (At & { kind: "debug.step_uninjected"; stop: number; frame: string; occurrence: string; step: string })
   | (At & OnStep & { kind: "debug.shell_opened"; shell: number; stop: number | null; by: string })

@@ -25,6 +25,7 @@ export const SHORTCUTS = [
   { id: "timing", keys: "4", does: "Show the timeline", group: "Page" },
   { id: "tests", keys: "5", does: "Show the tests", group: "Page" },
   { id: "artifacts", keys: "6", does: "Show the files", group: "Page" },
+  { id: "fix", keys: "7", does: "Show the fix loop", group: "Page" },
   { id: "menu", keys: "M", does: "Open the menu of the selected step or value", group: "Page" },
   { id: "new-card", keys: "N", does: "New card", group: "Board" },
   { id: "start-card", keys: "S", does: "Start the focused card", group: "Board" },

@@ -124,3 +124,15 @@ test("a step that was injected before a call of an agent stands below the agent,
   expect(injected?.y).toBeGreaterThan(boxes.get("fix")?.y ?? 0);
   expect(injected?.y).toBeLessThan(boxes.get("check")?.y ?? 0);
 });
+
+test("a fix loop shows the steps of its last iteration; before the first there is none", () => {
+  const steps = [
+    step("tests", null, "fix"),
+    ...["test", "diagnose", "fix"].map((each) => step(`tests.${each}`, "tests")),
+  ];
+  const occurrences = ["tests", "tests[0].test", "tests[1].diagnose", "tests[2].diagnose"];
+  const boxes = byId(layOut(steps, { ...NOTHING, occurrences }, new Set()).boxes);
+
+  expect([...boxes.keys()].sort()).toEqual(["tests", "tests[2].diagnose", "tests[2].fix", "tests[2].test"].sort());
+  expect(boxes.get("tests")?.turns).toBe(2);
+});

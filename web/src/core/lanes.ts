@@ -116,8 +116,9 @@ class Laying {
     if (!this.#children.has(step.path)) return leaf(box);
     if (this.collapsed.has(address)) return leaf({ ...box, kind: "group", isCollapsed: true });
     const inner = this.#inner(step, box.occurrence, depth + 1);
-    const turns = step.kind === "repeat" ? (this.#addresses.turns.get(box.occurrence)?.size ?? 0) : 0;
-    return wrap({ ...box, kind: "group", turns }, inner);
+    const turns = step.kind === "repeat" || step.kind === "fix" ? this.#addresses.turns.get(box.occurrence) : undefined;
+    const made = step.kind === "fix" ? Math.max(0, ...(turns ?? [])) : (turns?.size ?? 0); // 0 is before the first fix
+    return wrap({ ...box, kind: "group", turns: made }, inner);
   }
 
   #inner(step: LaneStep, occurrence: string, depth: number): Part {
@@ -134,6 +135,7 @@ class Laying {
         if (turns.length === 0) return this.stack(step, `${occurrence}[0]`, depth);
         return sideBySide(turns.map((turn) => this.#combination(step, `${occurrence}[${turn}]`, depth)));
       }
+      case "fix":
       case "repeat": {
         const turns = this.#addresses.turns.get(occurrence);
         return this.stack(step, `${occurrence}[${turns ? Math.max(...turns) : 0}]`, depth);

@@ -3,6 +3,7 @@
 import { AgentView } from "@/core/agent-view";
 import { type Clock, endClock, goOn, newClock, passTo, pausedIn, setPaused } from "@/core/durations";
 import type { Outcome, RewindUndone, Rewound, RunEvent, StepInjected, StepStatus, Stopped } from "@/core/events";
+import type { FixEvent } from "@/core/fix-view";
 
 /** One occurrence as the log tells it. Replaced, never changed, so that `===` tells whether it is the same. */
 export type StepView = {
@@ -35,7 +36,13 @@ export type FrameView = {
 
 export type RunStatus = "pending" | "running" | "passed" | "failed" | "cancelled" | "timed_out" | "skipped";
 
-type Undone = { event: Rewound | RewindUndone; steps: StepView[]; agents: [string, AgentView][]; opened: Opened };
+type Undone = {
+  event: Rewound | RewindUndone;
+  steps: StepView[];
+  agents: [string, AgentView][];
+  fixes: FixEvent[];
+  opened: Opened;
+};
 type Opened = Map<string, { number: number; parent: string | null }>;
 
 const INTERVENTIONS = new Set<string>([
@@ -44,6 +51,7 @@ const INTERVENTIONS = new Set<string>([
   "debug.outcome_forced",
   "debug.frame_cancelled",
   "debug.step_stopped",
+  "debug.step_decided",
   "debug.step_injected",
   "debug.shell_opened",
   "debug.rewound",
@@ -70,6 +78,7 @@ export class RunView {
   watches: string[] = [];
   interventions: RunEvent[] = [];
   agents = new Map<string, AgentView>(); // by the occurrence of their step
+  fixes = new Map<string, readonly FixEvent[]>(); // by the occurrence of the fix step, what counts; replaced, never changed
   is_muted = false;
   is_detached = false;
 
@@ -150,6 +159,10 @@ export class RunView {
         break;
       case "step.noted":
         if (event.note.startsWith("agent.")) this.#agentOf(event.occurrence).apply(event);
+        else if (event.note.startsWith("fix.")) this.#noteFix(event);
+        break;
+      case "debug.step_decided":
+        this.#noteFix(event);
         break;
       case "debug.outcome_forced":
         if (!event.occurrence.includes("/")) this.#finishStep(event); // else it is that of a call inside a step
@@ -271,7 +284,7 @@ export class RunView {
         this.stops = new Map(this.stops).set(event.stop, event);
         this.#changeFrame(event.frame, { own_state: "paused" });
         if (event.position !== "before")
-          this.#changeStepClock(event.occurrence, (clock) => goOn(clock, event.at, true));
+          this.#changeStepClock(event.occurrence, (clock) => goOn(passTo(clock, event.at), event.at, true));
         break;
       case "debug.resumed":
       case "debug.stop_ended":
@@ -411,6 +424,10 @@ export class RunView {
     return known;
   }
 
+  #noteFix(event: FixEvent): void {
+    this.fixes.set(event.occurrence, [...(this.fixes.get(event.occurrence) ?? []), event]);
+  }
+
   #noteTurns(occurrence: string): void {
     if (!/[[#+]/.test(occurrence)) return;
     for (const match of occurrence.matchAll(/\[\d+\]|#\d+/g)) {
@@ -443,6 +460,7 @@ export class RunView {
     this.#undone.delete(event.undoes);
     this.#rewind({ ...undone.event, at: event.at, after: event.undoes });
     for (const [occurrence, agent] of undone.agents) this.agents.set(occurrence, agent);
+    for (const note of undone.fixes) this.#noteFix(note);
     for (const step of undone.steps) {
       const isOpen = step.outcome === null;
       this.steps.set(step.occurrence, isOpen ? { ...step, clock: goOn(step.clock, event.at) } : step);
@@ -454,7 +472,7 @@ export class RunView {
 
   /** Undo what does not count any more; gives it as it was. */
   #rewind(event: Rewound | RewindUndone): Undone {
-    const undone: Undone = { event, steps: [], agents: [], opened: new Map(this.#opened) };
+    const undone: Undone = { event, steps: [], agents: [], fixes: [], opened: new Map(this.#opened) };
     const cut = framesAfter(this.#opened, event.point_frame, event.frame, event.after);
     for (const step of [...this.steps.values()]) {
       if (cut.has(step.frame) && Math.max(step.started_event, step.ended_event) > event.after) undone.steps.push(step);
@@ -468,6 +486,14 @@ export class RunView {
         this.steps.set(step.occurrence, { ...step, ...again, clock: goOn(step.clock, event.at) });
         this.#running.set(step.frame, [...this.#openSteps(step.frame), step.occurrence]);
       }
+    }
+    for (const [occurrence, notes] of this.fixes) {
+      const isUndone = (note: FixEvent) => cut.has(note.frame) && note.number > event.after;
+      undone.fixes.push(...notes.filter(isUndone));
+      this.fixes.set(
+        occurrence,
+        notes.filter((note) => !isUndone(note)),
+      );
     }
     for (const [frame, names] of this.#running) {
       const open = [...new Set(names)].flatMap((name) => this.steps.get(name) ?? []).filter((step) => !step.outcome);

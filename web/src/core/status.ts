@@ -37,16 +37,24 @@ const REASONS: Record<string, string> = {
   failure: "step failed",
   pause: "pause requested",
   completed: "end of the run",
+  escalated: "gave up, needs you",
 };
 
 /** Why a frame paused, in words: "first step, breakpoint". */
 export function tellReasons(reasons: readonly string[]): string {
-  return reasons.map((each) => REASONS[each] ?? each).join(", ");
+  const told = hasGivenUp(reasons) ? reasons.filter((each) => each !== "failure") : reasons;
+  return told.map((each) => REASONS[each] ?? each).join(", ");
 }
 
 const POSITIONS: Record<string, string> = { before: "before", after: "after", error: "at the failure of" };
 
+/** Whether a step paused because it gave up and asks for a decision. */
+export function hasGivenUp(reasons: readonly string[]): boolean {
+  return reasons.includes("escalated");
+}
+
 /** Where a frame stands, in words: "before build", "at the failure of build". */
-export function tellPlace(position: string, title: string): string {
+export function tellPlace(position: string, title: string, reasons: readonly string[] = []): string {
+  if (hasGivenUp(reasons)) return `at ${title}`;
   return `${POSITIONS[position] ?? position} ${title}`;
 }

@@ -43,10 +43,11 @@ type ChoiceProps = {
 };
 
 /** A part of a panel under a title of its own. */
-export function Section({ title, children }: { title: string; children: ReactNode }) {
+export function Section({ title, level = 3, children }: { title: string; level?: 3 | 4; children: ReactNode }) {
+  const Heading = level === 3 ? "h3" : "h4";
   return (
     <section>
-      <h3 className="mb-1 font-semibold text-muted text-sm">{title}</h3>
+      <Heading className="mb-1 font-semibold text-muted text-sm">{title}</Heading>
       {children}
     </section>
   );

@@ -36,7 +36,10 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
       run.hear((event) => {
         if (event.kind === "debug.logged") add("log", event.message);
         else if (event.kind === "debug.stopped")
-          add("event", `paused ${tellPlace(event.position, wordsOf(event.step))} (${tellReasons(event.reasons)})`);
+          add(
+            "event",
+            `paused ${tellPlace(event.position, wordsOf(event.step), event.reasons)} (${tellReasons(event.reasons)})`,
+          );
         else if (event.kind === "run.ended") add("event", `the run ended: ${event.outcome.status}`);
       }),
     [run],

@@ -55,7 +55,7 @@ export function FramesPanel() {
               </span>
               <span className="min-w-0 truncate text-muted text-sm">
                 {stop
-                  ? `paused ${tellPlace(stop.position, titleOfPlace(detail, stop.step, stop.call))}`
+                  ? `paused ${tellPlace(stop.position, titleOfPlace(detail, stop.step, stop.call), stop.reasons)}`
                   : frame.state === "done"
                     ? (frame.ended_because ?? "ended")
                     : step

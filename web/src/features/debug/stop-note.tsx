@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { titleOfPlace, useRun, useRunValue } from "@/api/run-context";
 import { hostOf } from "@/core/addresses";
 import type { StepView } from "@/core/run-view";
-import { tellReasons } from "@/core/status";
+import { hasGivenUp, tellReasons } from "@/core/status";
 import { formatClock, formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
@@ -43,11 +43,16 @@ export function StopNote() {
   }
   const title = titleOfPlace(detail, stop.step, stop.call);
   const reasons = stop.reasons.filter((each) => each !== "failure"); // the status says that it failed
+  const hasFailed = stop.position === "error" && !hasGivenUp(stop.reasons);
   const left = stop.lease_ends_at === null ? null : stop.lease_ends_at - clock;
   return (
     <span className="flex min-h-6 min-w-0 flex-wrap items-center gap-x-2 max-md:basis-full">
-      <span role="status" className={stop.position === "error" ? "text-failed" : "text-paused"}>
-        {stop.reasons.includes("completed") ? "Paused at the end of" : POSITIONS[stop.position]}{" "}
+      <span role="status" className={hasFailed ? "text-failed" : "text-paused"}>
+        {stop.reasons.includes("completed")
+          ? "Paused at the end of"
+          : hasGivenUp(stop.reasons)
+            ? "Paused at"
+            : POSITIONS[stop.position]}{" "}
         <button
           type="button"
           className="min-w-5 font-semibold hover:underline"
@@ -55,7 +60,7 @@ export function StopNote() {
         >
           {title}
         </button>
-        {stop.position === "error" && " failed"}
+        {hasFailed && " failed"}
       </span>
       <span className="text-muted text-sm">
         {tellReasons(reasons)}

@@ -4,7 +4,7 @@ import { memo } from "react";
 import { callOf } from "@/core/addresses";
 import { durationsOf } from "@/core/durations";
 import type { Box } from "@/core/lanes";
-import { toneOf, wordOf } from "@/core/status";
+import { hasGivenUp, toneOf, wordOf } from "@/core/status";
 import { formatDuration } from "@/core/time";
 import { type BoxState, isSameState } from "@/features/graph/box-state";
 import { BreakpointDot } from "@/features/graph/breakpoint-dot";
@@ -170,6 +170,7 @@ function Timing({ state }: { state: BoxState }) {
   const call = state.stop && callOf(state.stop.occurrence);
   if (call) return <span className="shrink-0 font-medium text-paused text-xs">at call {call}</span>;
   if (state.stop) {
+    if (hasGivenUp(state.stop.reasons)) return <span className="font-medium text-paused text-xs">gave up</span>;
     const isFailure = state.stop.position === "error";
     return (
       <span className={classNames("font-medium text-xs", isFailure ? "text-failed" : "text-paused")}>

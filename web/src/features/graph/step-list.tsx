@@ -5,7 +5,7 @@ import type { StopInfo } from "@/api/types";
 import { callOf } from "@/core/addresses";
 import { durationsOf } from "@/core/durations";
 import type { Box } from "@/core/lanes";
-import { wordOf } from "@/core/status";
+import { hasGivenUp, wordOf } from "@/core/status";
 import { formatDuration } from "@/core/time";
 import type { BoxState } from "@/features/graph/box-state";
 import { BreakpointDot } from "@/features/graph/breakpoint-dot";
@@ -167,9 +167,10 @@ function Row({ id, row, top, state, detail, onSelect, onMenu, onToggle, onFold }
   );
 }
 
-function wordsFor({ occurrence, position }: StopInfo): string {
+function wordsFor({ occurrence, position, reasons }: StopInfo): string {
   const call = callOf(occurrence);
   if (call !== null) return `paused at call ${call}`;
+  if (hasGivenUp(reasons)) return "paused, gave up";
   return position === "error" ? "paused, failed" : `paused ${position}`;
 }
 
