@@ -81,7 +81,7 @@ class DebugRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FixRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A fix loop around a step, by default around the one that made a run fail. `options` are those of `fix` in a flow."""
+    """A fix loop around a step, by default the one that made a run fail. `options` are those of `fix` in a flow."""
 
     step: str | None = None
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
