@@ -62,6 +62,7 @@ def _agents(step: Step, fix: Mapping[str, Any]) -> tuple[Step, ...]:
             f"{step.path}.{role}",
             "agent",
             {**more, "profile": fix[role] or fix["agent"]},
+            name=role,
             secrets=tuple(dict.fromkeys((*step.secrets, *fix["secrets"]))),
             source=step.source,
             is_cleanup=step.is_cleanup,

@@ -89,6 +89,7 @@ async def test_a_fix_that_changes_nothing_is_a_failed_iteration(tmp_path: Path) 
         ("sed -i /assert/d tests/test_code.py", "tests/test_code.py"),
         ("sed -i '1i import pytest\\npytestmark = pytest.mark.skip' tests/test_code.py", "tests/test_code.py"),
         ("sed -i s/90/10/ .coveragerc", ".coveragerc"),
+        ("echo 'exit 0' > check.sh", "check.sh is what the tests are started with"),
         ("echo 'on: push' >> .github/workflows/ci.yml", ".github/workflows/ci.yml"),
     ],
 )

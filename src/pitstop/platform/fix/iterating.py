@@ -1,6 +1,7 @@
 """One iteration: an agent diagnoses, another repairs, the tests run, and the result is judged."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -170,7 +171,11 @@ class Iterating:
             self._note_applied(at.number, None, summary=summary)
             self._judge(at.number, "no_change", "the agent changed no file")
             return
-        touched = () if allow else await asyncio.to_thread(touched_tests, change.diff)
+        touched: tuple[str, ...] = ()
+        if not allow:
+            words = re.split(r"[\s;&|'\"]+", state.started["command"])
+            touched = tuple(f"{path} is what the tests are started with" for path in change.files if path in words)
+            touched += await asyncio.to_thread(touched_tests, change.diff)
         lines = (await bench.tree.change(state.started["base"], commit)).lines
         limit = bench.config["lines"]
         is_too_large = lines > limit or change.is_cut
@@ -228,7 +233,9 @@ class Iterating:
             return "fixed"
         if not tested["failures"]:
             return "same"  # it failed, and nothing says what
-        return str(judge(before, after, seen))
+        verdict = judge(before, after, seen)
+        hides_tests = (tested["ran"] or 0) < (state.tested_at(state.best)["ran"] or 0)
+        return "worse" if verdict == "moved" and hides_tests else verdict  # broken code runs fewer tests
 
     def _judge(self, number: int, verdict: str, why: str = "") -> None:
         state = self._bench.state
