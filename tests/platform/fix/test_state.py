@@ -20,7 +20,7 @@ def noted(name: str, occurrence: str = "tests", **data: Any) -> StepNoted:
 
 
 def said(number: int, after: str = "fix", commit: str = "") -> StepNoted:
-    told = {"details": [], "total": 1, "ran": None, "reader": "junit", "occurrence": f"tests[{number}].test"}
+    told: dict[str, Any] = {"details": [], "total": 1, "ran": None, "reader": "junit", "occurrence": f"tests[{number}].test"}
     return noted("tested", n=number, after=after, commit=commit, attempt=1, passed=False, failures=["f"], **told)
 
 
@@ -36,10 +36,10 @@ def iteration(number: int, round_number: int, verdict: str, best: int, retries: 
     """All that is noted of an iteration."""
     events: list[AnyEvent] = [noted("iteration_started", n=number, round=round_number)]
     events += [noted("agent_retried", n=number, role="diagnose", why="late") for _ in range(retries)]
-    told = {"root_cause": "", "options": 2, "recommended": ""}
+    told: dict[str, Any] = {"root_cause": "", "options": 2, "recommended": ""}
     events.append(noted("reported", n=number, path=f"debug/t/{number}.md", status="open", commit=f"r{number}", **told))
     if verdict != "no_diagnosis":
-        applied = {"files": ["a"], "lines": 1, "touches_tests": [], "summary": "", "refused": verdict == "refused"}
+        applied: dict[str, Any] = {"files": ["a"], "lines": 1, "touches_tests": [], "summary": "", "refused": verdict == "refused"}
         commit = None if verdict in ("no_fix", "no_change") else f"c{number}"
         events.append(noted("applied", n=number, commit=commit, **applied))
     if verdict not in WITHOUT_FILES:
@@ -145,7 +145,7 @@ def test_damaged_notes_are_a_bad_log(data: dict[str, Any]) -> None:
 
 def test_a_second_attempt_of_the_step_does_not_reset_the_counter() -> None:
     events = [*beginning(), *iteration(1, 1, "same", 1, 0), noted("ended", outcome="escalated", why="")]
-    again = {"topic": "t", "command": "make test", "base": "d0", "branch": "fix/r", "in_place": False}
+    again: dict[str, Any] = {"topic": "t", "command": "make test", "base": "d0", "branch": "fix/r", "in_place": False}
 
     state = fold([*events, noted("started", occurrence="tests#2", limits=LIMITS, **again)], "tests")
 

@@ -24,8 +24,11 @@ _ERRORS = {"infrastructure": "Infrastructure", "pre_existing": "PreExisting"}
 class FixLoop:
     """One attempt of a step with `fix`. Killed at any moment, it continues where its notes end."""
 
-    def __init__(self, workplace: Workplace, activation: Activation, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, workplace: Workplace, activation: Activation, config: Mapping[str, Any], *, is_on: bool = True
+    ) -> None:
         self._workplace = workplace
+        self._is_on = is_on
         self._at = activation
         self._config = config
 
@@ -33,7 +36,7 @@ class FixLoop:
         """Run the tests, and the loop if they fail. Outputs: those of the tests, and `fix` with what became of it."""
         bench = Bench(await self._workplace.at(self._at.home), self._at, self._config)
         first = await bench.run(bench.test, START)
-        if not first.outcome.is_failure or not self._config.get("enabled", True):
+        if not first.outcome.is_failure or not self._is_on:
             return first.outcome
         try:
             return await _Loop(bench, first).run()
