@@ -20,6 +20,7 @@
     │   ├── NotAllowed           it is not among the verbs of its stop
     │   ├── NotRunning           the session has no run, or its run has ended
     │   │   └── RunLeft          it is paused in no process, until it is taken up
+    │   ├── NotPaused            the run can only be left where it is paused
     │   ├── InAnotherProcess     the run is in another process, which alone can act on it
     │   ├── NotAttachable        the process of a run cannot be reached
     │   ├── SessionInUse         the session has a run already
@@ -352,6 +353,16 @@ class RunLeft(NotRunning):
 
     def __init__(self, run: str) -> None:
         PitstopError.__init__(self, f"run {run} was left paused: `{program()} debug {run}` resumes it")
+        self.run = run
+
+
+class NotPaused(CommandRefused):
+    """The run has no stop to be left at."""
+
+    code = "refused.not_paused"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"run {run} is not paused, so it cannot be left: pause it first")
         self.run = run
 
 

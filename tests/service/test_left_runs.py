@@ -1,5 +1,6 @@
 """Runs that outlive the process they began in: each service here is what another process would have."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ import pytest
 
 from pitstop.app import new_executor
 from pitstop.engine.executor import Placement
-from pitstop.errors import CommandRefused, InAnotherProcess, NotEnded, NotRunning, RunLeft, Unavailable
+from pitstop.errors import CommandRefused, InAnotherProcess, NotEnded, NotPaused, NotRunning, RunLeft, Unavailable
 from pitstop.runs import local_runs
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, StopInfo, verbs
@@ -19,6 +20,7 @@ from pitstop.store import folder_records
 from pitstop.store.folder import FolderStore
 from pitstop.store.port import RunRecord
 from tests.contracts.service_desk import next_stop, wait_for
+from tests.patience import PATIENCE_SECONDS
 from tests.service.desk import Desk
 
 REPAIRED = """\
@@ -112,7 +114,7 @@ async def test_a_workspace_of_its_own_is_kept_until_the_run_has_ended(desk: Desk
 async def test_a_run_is_left_only_where_it_is_paused(desk: Desk) -> None:
     async with desk.start(desk.write("steps: [{id: a, run: cat fifo}]")) as run:
         await wait_for(run, "step.started")
-        with pytest.raises(CommandRefused, match="is not paused, so it cannot be left"):
+        with pytest.raises(NotPaused):
             await desk.opened.runs.leave(LOCAL, run.id)
         await desk.opened.runs.cancel(LOCAL, run.id, "enough")
         await run.wait()
@@ -164,6 +166,17 @@ async def test_a_run_whose_folder_is_away_can_be_taken_up_when_it_is_back(desk: 
         desk.folder.with_name("away").rename(desk.folder)
         again = await service.runs.take_up(LOCAL, run, {})
         assert (await next_stop(service, again)).id == stop.id
+
+
+async def test_a_log_that_does_not_fit_its_flow_ends_the_run_that_is_taken_up(desk: Desk) -> None:
+    run, _ = await leave_at_failure(desk)
+    log = desk.settings.runs / run / "events.jsonl"
+    log.write_text(log.read_text().replace('"bad"', '"worse"'))
+
+    async with taken_up(desk, run) as (_, again, _), asyncio.timeout(PATIENCE_SECONDS):
+        summary = await again.wait()
+
+    assert (summary.status, "'worse'" in (summary.error or "")) == ("failed", True)
 
 
 async def test_a_run_without_its_workspace_is_not_taken_up(desk: Desk) -> None:

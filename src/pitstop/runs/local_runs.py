@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from pitstop.engine.executor import Executor
-from pitstop.errors import CommandRefused, InAnotherProcess, NotRunning, PitstopError, RunLeft, Unavailable, UnknownRun
+from pitstop.errors import (
+    CommandRefused,
+    InAnotherProcess,
+    NotPaused,
+    NotRunning,
+    PitstopError,
+    RunLeft,
+    Unavailable,
+    UnknownRun,
+)
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import RunEnded, Stopped
 from pitstop.runs.collecting import workspaces_of
@@ -117,7 +126,7 @@ class LocalRuns:
             self._known.forget(run)
         for old in await self._store.old_runs():
             if old != run.id:  # the client may still look at it
-                with suppress(CommandRefused, UnknownRun):  # another process has deleted it, or taken it up
+                with suppress(PitstopError, OSError):  # another process has deleted it, or taken it up
                     await self.delete(old)
 
     async def run(self, run: str) -> "LiveRun | PastRun":
@@ -136,7 +145,7 @@ class LocalRuns:
     async def leave(self, run: str) -> None:
         """Let a run be where it is paused until it is taken up; its running steps are interrupted.
 
-        CommandRefused for one that is not paused, or cannot be taken up because not all of it is stored.
+        NotPaused, and CommandRefused for one that cannot be taken up because not all of it is stored.
         """
         live = self._known.live.get(run)
         if live is None:
@@ -147,7 +156,7 @@ class LocalRuns:
         if live.is_over:
             raise NotRunning
         if not live.stops:
-            raise CommandRefused(f"run {run} is not paused, so it cannot be left: pause it first")
+            raise NotPaused(run)
         if live.kept.problem is not None:
             raise CommandRefused(f"run {run} cannot be left: {live.kept.problem}")
         _leave(live)
@@ -186,7 +195,7 @@ class LocalRuns:
             await live.is_gone.wait()
             raise
         live.begin()
-        await live.wake().wait_restored()
+        await _wait_restored(live)
         return live
 
     async def _recall(self, kept: KeptRun, secrets: Mapping[str, str]) -> PreparedRun:
@@ -229,6 +238,15 @@ class LocalRuns:
             yield executor
         finally:
             await executor.close()
+
+
+async def _wait_restored(run: LiveRun) -> None:
+    """Wait until its stops are back, or it has ended: its log may not fit its flow any more."""
+    async with asyncio.TaskGroup() as group:
+        waits = [group.create_task(run.wake().wait_restored()), group.create_task(run.is_gone.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
 
 
 def _leave(run: LiveRun) -> None:

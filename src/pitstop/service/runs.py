@@ -180,7 +180,7 @@ class Runs(Protocol):
     async def leave(self, caller: Caller, run: str) -> None:
         """Let a run stay paused where it is, for whoever takes it up; its running steps are interrupted.
 
-        CommandRefused for a run that is not paused. A server has it all the time, so there is nothing to do there.
+        NotPaused, and CommandRefused if not all of it is stored. A server has it all the time: there is nothing to do.
         """
         ...
 

@@ -16,7 +16,7 @@ from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
 from pitstop.doors.cli.run_options import has_terminal
-from pitstop.errors import CommandRefused
+from pitstop.errors import CommandRefused, NotPaused, NotRunning
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
 from pitstop.service.runs import ActiveRun, EventInfo, Output, WorkspaceProgress
@@ -234,12 +234,15 @@ class Watch:
             return False
         if self._is_terminal:
             return True
-        with suppress(CommandRefused):  # not all of it is stored
+        try:
             await self._service.runs.leave(LOCAL, self._run.id)
-            return True
-        self._stopped_at = event.fields["step"]
-        await _said(self._cancel("it paused, but there is no terminal to debug in"))
-        return False
+        except (NotPaused, NotRunning):  # the stop is over by now
+            return False
+        except CommandRefused:  # not all of the run is stored
+            self._stopped_at = event.fields["step"]
+            await _said(self._cancel("it paused, but there is no terminal to debug in"))
+            return False
+        return True
 
     def _read_answer(self) -> None:
         """A line from the terminal is the answer to the question that was asked first."""
