@@ -36,7 +36,7 @@ trap 'rm -f -- "$INDEX" "$INDEX.lock"' EXIT
 _COMMIT = """
 g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
 tree=$(g write-tree)
-if [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then exit 0; fi
+if [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then git update-ref "$REF" "$PARENT"; exit 0; fi
 commit=$(g commit-tree "$tree" -p "$PARENT" -F -)
 git update-ref "$REF" "$commit"
 echo "$commit"
@@ -114,7 +114,7 @@ class Tree:
         return (await self._run(_BEGIN, b"the files before the fix loop", REF=self._branch)).strip()
 
     async def commit(self, message: str, parent: str) -> str | None:
-        """Commit the files to the branch; None if they are those of the parent."""
+        """Commit the files to the branch. None if they are those of the parent, where the branch is then."""
         committed = await self._run(_COMMIT, message.encode(), PARENT=parent, REF=self._branch)
         return committed.strip() or None
 

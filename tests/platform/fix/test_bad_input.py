@@ -274,3 +274,12 @@ async def test_a_workspace_without_git_is_fixed_and_gets_no_repository(tmp_path:
 
     assert loop.ended["outcome"] == "fixed"
     assert not (loop.folder / ".git").exists()
+
+
+async def test_a_report_that_the_agent_does_not_name_is_found(tmp_path: Path) -> None:
+    loop = Loop(tmp_path, ["a"], {"diagnose": "report cause_1 > /dev/null"})
+
+    await loop.run()
+
+    assert loop.asked() == ["diagnose-1-1", "fix-1-1"]
+    assert loop.ended["outcome"] == "fixed"

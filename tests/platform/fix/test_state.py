@@ -63,7 +63,7 @@ def iteration(number: int, round_number: int, verdict: str, best: int, retries: 
 def escalation(stop: int, choice: str, text: str = "") -> list[AnyEvent]:
     where = ("main", "tests", "tests")
     return [
-        noted("escalated", reason="limit", why="", message="", commit=""),
+        noted("escalated", reason="limit", why="", message="", commit="e1"),
         Stopped(1.0, stop, *where, "error", ("escalated",)),
         StepDecided(1.0, *where, stop, choice, text),
         Resumed(1.0, stop, "main", "decide"),

@@ -132,3 +132,15 @@ class Bench:
             reader=failures.reader if failures is not None else "",
             occurrence=ran.occurrence,
         )
+
+    def note_ended(self, state: FixState, outcome: str, why: str, commit: str = "") -> None:
+        self.note(
+            "ended",
+            outcome=outcome,
+            why=why,
+            iterations=len(state.iterations),
+            rounds=state.round,
+            reports=state.reports,
+            commit=commit or state.head,
+            cost=round(state.cost, 4),
+        )

@@ -84,13 +84,8 @@ class Escalating:
             outcome = "skipped" if choice == "skip" else "escalated"
             if at.reason == "infrastructure" and choice != "skip":
                 outcome = "infrastructure"
-            self._note_end(state, outcome, text or TITLES[at.reason])
+            bench.note_ended(state, outcome, text or TITLES[at.reason])
         return None
-
-    def _note_end(self, state: FixState, outcome: str, why: str) -> None:
-        totals = {"iterations": len(state.iterations), "rounds": state.round, "reports": state.reports}
-        cost = round(state.cost, 4)
-        self._bench.note("ended", outcome=outcome, why=why, commit=state.head, cost=cost, **totals)
 
     async def _hold(self, state: FixState) -> Outcome | None:
         """Wait for a user, if there can be one."""
@@ -116,7 +111,7 @@ class Escalating:
             return
         state = bench.state
         await self.finish(state, is_resolved=True)
-        self._note_end(bench.state, "taken_over", "a user repaired it")
+        bench.note_ended(bench.state, "taken_over", "a user repaired it")
 
     async def _open_round(self, state: FixState, reason: str, text: str) -> None:
         limit = state.started["limits"]["rounds"]

@@ -28,6 +28,7 @@ from pitstop.platform.fix.reports import (
     with_front_matter,
 )
 from pitstop.platform.fix.state import FixState, Iteration
+from pitstop.platform.workspace_tree import Change
 
 RETRIES = 2  # of an agent, in its role and iteration
 LONGER = 1.5  # the time of an agent that was too slow, when it is asked again
@@ -121,13 +122,15 @@ class Iterating:
         """The report that the agent wrote, with the number that it should have. AnswerRefused."""
         files = self._bench.workplace.files
         named = named_in(_text_of(outcome))
-        changed = [each for each in _outputs_of(outcome).get("files", ()) if is_report_path(each, topic)]
+        wanted = report_path(topic, number, "SLUG")
         path = named.path
         if path is not None and not is_report_path(path, topic):
-            raise AnswerRefused(f"the report {path[:200]} is not a path like {report_path(topic, number, 'SLUG')}")
-        path = path or max(changed, default=None)
+            raise AnswerRefused(f"the report {path[:200]} is not a path like {wanted}")
+        if path is None:  # then the newest new one
+            found = [each for each in await self._bench.tree.reports() if is_report_path(each, topic)]
+            path = max((each for each in found if each >= wanted.removesuffix("SLUG.md")), default=None)
         if path is None:
-            raise AnswerRefused(f"no report was written to {report_path(topic, number, 'SLUG')}")
+            raise AnswerRefused(f"no report was written to {wanted}")
         try:
             text = (await files.read("repo", path, limit=REPORT_BYTES + 1)).decode(errors="replace")
         except FileProblem as error:
@@ -162,7 +165,7 @@ class Iterating:
         summary, last = await self._ask(bench.fix, "fix", prompt, at.report, read)
         if summary is None:
             await bench.tree.restore(at.report_commit)
-            self._note_applied(at.number, None, summary="")
+            self._note_applied(at.number, None)
             self._judge(at.number, "no_fix", self._whys(at.number, "fix", last)[-1])
             return
         commit = await bench.tree.commit(f"fix({topic}): iteration {at.number}", at.report_commit)
@@ -179,9 +182,9 @@ class Iterating:
         lines = (await bench.tree.change(state.started["base"], commit)).lines
         limit = bench.config["lines"]
         is_too_large = lines > limit or change.is_cut
-        told = {"commit": commit, "files": list(change.files), "lines": change.lines, "summary": summary}
-        self._note_applied(at.number, told, touches=touched, refused=bool(touched) or is_too_large, summary=summary)
-        if touched or is_too_large:
+        refused = bool(touched) or is_too_large
+        self._note_applied(at.number, change, commit=commit, summary=summary, touches=touched, refused=refused)
+        if refused:
             await bench.tree.restore(at.report_commit)
             why = "it changes tests: " + "; ".join(touched) if touched else ""
             size = "too many bytes" if change.is_cut else f"{lines} changed lines"
@@ -191,14 +194,16 @@ class Iterating:
     def _note_applied(
         self,
         number: int,
-        told: Mapping[str, Any] | None,
+        change: Change | None,
         *,
-        summary: str,
+        commit: str | None = None,
+        summary: str = "",
         touches: tuple[str, ...] = (),
         refused: bool = False,
     ) -> None:
-        data = told or {"commit": None, "files": [], "lines": 0, "summary": summary}
-        self._bench.note("applied", n=number, touches_tests=list(touches), refused=refused, **data)
+        files, lines = ([], 0) if change is None else (list(change.files), change.lines)
+        told = {"files": files, "lines": lines, "summary": summary, "touches_tests": list(touches)}
+        self._bench.note("applied", n=number, commit=commit, refused=refused, **told)
 
     # The tests
 

@@ -42,7 +42,7 @@ class FixLoop:
             return await _Loop(bench, first).run()
         except asyncio.CancelledError:
             if not self._at.is_replayed:
-                bench.note("ended", outcome="aborted", why="the run was cancelled", **_totals(bench.state))
+                bench.note_ended(bench.state, "aborted", "the run was cancelled")
             raise
 
 
@@ -158,7 +158,7 @@ class _Loop:
         bench = self._bench
         state = bench.state
         commit = await self._escalating.finish(state, is_resolved=outcome in ("fixed", "taken_over"))
-        bench.note("ended", outcome=outcome, why=why, **{**_totals(state), "commit": commit})
+        bench.note_ended(state, outcome, why, commit)
 
     def _outcome(self, ended: Mapping[str, Any]) -> Outcome:
         """How the step ends: what the tests gave, and the report of the loop."""
@@ -176,16 +176,6 @@ class _Loop:
         message = self._escalating.summary(state, ended)
         error = StepError(_ERRORS.get(outcome, "Escalated"), message, tested["occurrence"])
         return Outcome(Status.FAILED, outputs, error=error)
-
-
-def _totals(state: FixState) -> dict[str, Any]:
-    return {
-        "iterations": len(state.iterations),
-        "rounds": state.round,
-        "reports": state.reports,
-        "commit": state.head,
-        "cost": round(state.cost, 4),
-    }
 
 
 def _command_of(bench: Bench) -> str:

@@ -108,8 +108,8 @@ def fold(events: Iterable[AnyEvent], base: str) -> FixState:
 def _follow(state: FixState, event: AnyEvent, base: str) -> None:
     at = state.escalation
     if isinstance(event, StepNoted):
-        if event.note in _FOLDS and _is_of(event.occurrence, base):
-            _FOLDS[event.note](state, event.data)
+        if event.note.startswith("fix.") and _is_of(event.occurrence, base):
+            _note(state, event.note, event.data)
             if event.note == "fix.started":
                 state.occurrence, state.started_at = event.occurrence, event.at
     elif isinstance(event, Stopped):
@@ -139,95 +139,61 @@ def _is_inside(occurrence: str, base: str) -> bool:
     return occurrence.startswith(base) and occurrence[len(base) : len(base) + 1] in ("[", "#")
 
 
-def _started(state: FixState, data: Mapping[str, Any]) -> None:
-    state.started, state.triaged, state.ended, state.escalation = data, {}, None, None
-    state.best, state.head, state.best_commit = START, data["base"], data["base"]
+def _note(state: FixState, note: str, data: Mapping[str, Any]) -> None:
+    """Fold what the loop noted. Notes of later versions have no effect."""
+    match note:
+        case "fix.started":
+            state.started, state.triaged, state.ended, state.escalation = data, {}, None, None
+            state.best, state.head, state.best_commit = START, data["base"], data["base"]
+        case "fix.triaged":
+            state.triaged = data
+            state.attempts[START] = max(state.attempts.get(START, 1), data["attempt"])
+        case "fix.iteration_started":
+            state.iterations.append(Iteration(data["n"], data["round"]))
+        case "fix.round_opened":
+            state.round, state.escalation = data["round"], None
+            state.guidance.append(data["guidance"])
+        case "fix.escalated":
+            state.escalation, state.head = Escalation(data["reason"], data["why"]), data["commit"]
+        case "fix.rolled_back":
+            state.best, state.best_commit, state.head = data["to"], state.commit_of(data["to"]) or "", data["commit"]
+        case "fix.ended":
+            state.ended = data
+        case "fix.tested":
+            _note_tested(state, data)
+        case "fix.agent_retried" | "fix.reported" | "fix.applied" | "fix.judged":
+            at = next(each for each in reversed(state.iterations) if each.number == data["n"])
+            _note_of(state, at, note, data)
 
 
-def _tested(state: FixState, data: Mapping[str, Any]) -> None:
+def _note_tested(state: FixState, data: Mapping[str, Any]) -> None:
     number = data["n"]
     state.attempts[number] = max(state.attempts.get(number, 1), data["attempt"])
     if data["after"] == "user":
-        state.best_commit = state.head = data["commit"]
-        state.best = number
+        state.best, state.best_commit, state.head = number, data["commit"], data["commit"]
     if number == START:
         state.tested = data
     else:
-        _of(state, data).tested = data
+        next(each for each in reversed(state.iterations) if each.number == number).tested = data
 
 
-def _triaged(state: FixState, data: Mapping[str, Any]) -> None:
-    state.triaged = data
-    state.attempts[START] = max(state.attempts.get(START, 1), data["attempt"])
-
-
-def _iteration_started(state: FixState, data: Mapping[str, Any]) -> None:
-    state.iterations.append(Iteration(data["n"], data["round"]))
-
-
-def _round_opened(state: FixState, data: Mapping[str, Any]) -> None:
-    state.round, state.escalation = data["round"], None
-    state.guidance.append(data["guidance"])
-
-
-def _agent_retried(state: FixState, data: Mapping[str, Any]) -> None:
-    _of(state, data).retries.append(data)
-
-
-def _reported(state: FixState, data: Mapping[str, Any]) -> None:
-    at = _of(state, data)
-    at.report, at.root_cause, at.recommended = data["path"], data["root_cause"], data["recommended"]
-    at.report_commit = state.head = data["commit"]
-
-
-def _applied(state: FixState, data: Mapping[str, Any]) -> None:
-    at = _of(state, data)
-    at.files, at.lines, at.summary = tuple(data["files"]), data["lines"], data["summary"]
-    at.touches_tests = tuple(data["touches_tests"])
-    if data["commit"]:
-        state.head = data["commit"]
-        at.commit = "" if data["refused"] else data["commit"]
-    at.is_applied = True
-
-
-def _judged(state: FixState, data: Mapping[str, Any]) -> None:
-    at = _of(state, data)
-    at.verdict, at.why = data["verdict"], data["why"]
-    if data["best"] != state.best:
-        state.best, state.best_commit = data["best"], state.commit_of(data["best"]) or state.best_commit
-
-
-def _escalated(state: FixState, data: Mapping[str, Any]) -> None:
-    state.escalation = Escalation(data["reason"], data["why"])
-    state.head = data["commit"] or state.head
-
-
-def _rolled_back(state: FixState, data: Mapping[str, Any]) -> None:
-    state.best, state.best_commit, state.head = data["to"], state.commit_of(data["to"]) or "", data["commit"]
-
-
-def _ended(state: FixState, data: Mapping[str, Any]) -> None:
-    state.ended = data
-
-
-def _of(state: FixState, data: Mapping[str, Any]) -> Iteration:
-    return next(each for each in reversed(state.iterations) if each.number == data["n"])
-
-
-_FOLDS = {
-    "fix.started": _started,
-    "fix.tested": _tested,
-    "fix.triaged": _triaged,
-    "fix.iteration_started": _iteration_started,
-    "fix.round_opened": _round_opened,
-    "fix.agent_retried": _agent_retried,
-    "fix.reported": _reported,
-    "fix.applied": _applied,
-    "fix.judged": _judged,
-    "fix.escalated": _escalated,
-    "fix.rolled_back": _rolled_back,
-    "fix.ended": _ended,
-}
+def _note_of(state: FixState, at: Iteration, note: str, data: Mapping[str, Any]) -> None:
+    """Fold a note on an iteration."""
+    match note:
+        case "fix.agent_retried":
+            at.retries.append(data)
+        case "fix.reported":
+            at.report, at.root_cause, at.recommended = data["path"], data["root_cause"], data["recommended"]
+            at.report_commit = state.head = data["commit"]
+        case "fix.applied":
+            at.is_applied, at.files, at.lines = True, tuple(data["files"]), data["lines"]
+            at.summary, at.touches_tests = data["summary"], tuple(data["touches_tests"])
+            state.head = data["commit"] or state.head
+            at.commit = "" if data["refused"] else data["commit"] or ""
+        case "fix.judged":
+            at.verdict, at.why = data["verdict"], data["why"]
+            if data["best"] != state.best:
+                state.best, state.best_commit = data["best"], state.commit_of(data["best"]) or state.best_commit
 
 
 def wrong_in(state: FixState) -> list[str]:
