@@ -21,7 +21,7 @@ COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up web demo demo-graph test-fast test soak vsix lint format bench lock clean
+.PHONY: help up web demo demo-graph demo-fix test-fast test soak vsix lint format bench lock clean
 .PHONY: soak-simulation soak-chaos soak-repeats soak-agents soak-coverage soak-bench
 
 help: ## List the targets
@@ -40,6 +40,10 @@ demo: $(VENV)/.stamp ## Run a pipeline that fails, and see how to debug it
 
 demo-graph: $(VENV)/.stamp ## Watch a graph in Python being debugged, step by step
 	@$(VENV)/bin/python examples/debug_a_graph.py $(ARGS)
+
+demo-fix: $(VENV)/.stamp ## Watch a fix loop repair a small shop, with a scripted agent
+	@rm -rf $(DEMO)-fix && mkdir -p $(dir $(DEMO)) && cp -R examples/fix $(DEMO)-fix
+	@cd $(DEMO)-fix && "$(CURDIR)/$(VENV)/bin/pitstop" fix --agent scripted $(ARGS) -- python3 -m unittest -q
 
 test-fast: $(VENV)/.stamp ## Run the tests of the core, which start no processes
 	$(PYTEST) --fast $(ARGS)

@@ -21,7 +21,7 @@ from docs.reference.python_pages import event_parts, python_parts
 from pitstop.__main__ import COMMANDS, load_command
 from pitstop.app import open_service
 from pitstop.definition.durations import format_duration
-from pitstop.definition.forms import FlowForm, InputForm, RetryForm, StepForm
+from pitstop.definition.forms import FixForm, FlowForm, InputForm, RetryForm, StepForm
 from pitstop.definition.step_kinds import combining_kinds
 from pitstop.definition.trigger_forms import (
     CardForm,
@@ -92,6 +92,7 @@ def flow_file_parts() -> dict[str, str]:
         "concurrency": model_table(ConcurrencyForm),
         "step": model_table(StepForm),
         "retry": model_table(RetryForm),
+        "fix": model_table(FixForm),
         "combining": "\n\n".join(combining),
         "types": "\n\n".join(type_section(types.find(name), snippets[name]) for name in BUILT_IN),
     }

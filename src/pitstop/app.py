@@ -83,15 +83,15 @@ def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess
         JqWorker,
         new_masker,
         partial(new_snapshots, settings),
-        {"fix": _fix_loop},
+        {"fix": partial(_fix_loop, settings)},
     )
 
 
-def _fix_loop(workplace: "Workplace") -> "Combine":
+def _fix_loop(settings: Settings, workplace: "Workplace") -> "Combine":
     async def run_fix(activation: "Activation", config: Mapping[str, Any]) -> "Outcome":
         from pitstop.platform.fix.loop import FixLoop
 
-        return await FixLoop(workplace, activation, config).run()
+        return await FixLoop(workplace, activation, config, is_on=settings.has_fix_loops).run()
 
     return run_fix
 

@@ -324,6 +324,16 @@ class NotAllowed(CommandRefused):
         self.stop = stop
 
 
+class NotGivenUp(CommandRefused):
+    """The run has no fix loop that waits for a user."""
+
+    code = "refused.not_given_up"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"no fix loop of run {run} waits for a decision: `pitstop runs` shows where runs are paused")
+        self.run = run
+
+
 class NotRunning(CommandRefused):
     """The session has no run yet, or its run has ended."""
 

@@ -25,6 +25,7 @@ class Settings(Struct, frozen=True):
     shell_processes: int = 512
     sidecar_image: str | None = None  # for a read-only shell in a step whose image has no shell
     limits: Limits = DEFAULTS
+    has_fix_loops: bool = True  # without them, the tests of a fix loop just run
 
     @property
     def database(self) -> str:
@@ -85,6 +86,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         _home(environment),
         environment.get("PITSTOP_DB") or None,
         sidecar_image=environment.get("PITSTOP_SIDECAR_IMAGE") or None,
+        has_fix_loops=environment.get("PITSTOP_NO_FIX", "0") in ("", "0"),
         limits=Limits(**_numbers(Limits.__struct_fields__, environment)),
         **_numbers(_NUMBERS, environment),
     )

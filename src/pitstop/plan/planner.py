@@ -13,22 +13,13 @@ from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression, BadFlow, BadInputs, Mistake
 from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps
+from pitstop.plan.fix_loops import fix_loop
 from pitstop.plan.log_readers import with_log_readers
 from pitstop.plan.plan import NO_RETRY, Plan, Source, Step
 
 LoadFlow = Callable[[str], Flow]
 Chain = tuple[str, ...]
 Steps = tuple[Step, ...]
-
-FIX_LOOP = "fix"  # the kind of a fix loop, which is given to runs as a way of combining
-_OF_THE_LOOP = ("id", "name", "condition", "continue_on_error", "workspace", "on_success", "on_failure", "snapshot")
-_OF_FIX_AGENTS = ("agent", "diagnose", "fix", "with", "secrets")
-_FIX_VARIABLES = {
-    "PITSTOP_FIX_ROLE": "role",
-    "PITSTOP_FIX_ITERATION": "iteration",
-    "PITSTOP_FIX_REPORT": "report",
-    "PITSTOP_FIX_ATTEMPT": "attempt",
-}
 
 SHOWN_INPUTS = 100  # in an error about unknown ones
 
@@ -206,26 +197,6 @@ def with_merge_at_end(plan: Plan, branch: str) -> Plan:
     return Plan(root, plan.name, plan.limits)
 
 
-def fix_agents(path: str, fix: Mapping[str, Any]) -> Steps:
-    """The two agents of a fix loop. Their prompts are those of the iteration, in `.fix`."""
-    common = {**fix["with"], "log": False}
-    env = {**fix["with"].get("env", {}), **{name: f"${{{{ .fix.{key} }}}}" for name, key in _FIX_VARIABLES.items()}}
-    return tuple(
-        Step(
-            f"{path}.{role}",
-            "agent",
-            {**common, "profile": fix[role] or fix["agent"], "prompt": "${{ .fix.prompt }}", "env": env},
-            on_interrupt="fail",
-        )
-        for role in ("diagnose", "fix")
-    )
-
-
-def with_log(step: Step) -> Step:
-    """The step, with the end of its log in its outcome, and so every step in it."""
-    return replace(step, is_log_read=True, children=tuple(map(with_log, step.children)))
-
-
 class _Planning:
     """One flow and the flows that it calls, on their way to steps."""
 
@@ -275,7 +246,7 @@ class _Planning:
 
     def step(self, spec: StepSpec, path: str, around: _Around) -> Step:
         if spec.fix is not None:
-            return self._fix_loop(spec, spec.fix, path, around)
+            return fix_loop(self.step(replace(spec, fix=None), path, around), spec.fix)
         self._take(path, spec)
         around = around.with_secrets(spec.secrets)
         config, timeout_seconds = spec.config, spec.timeout_seconds
@@ -326,32 +297,6 @@ class _Planning:
         except BadExpression as error:
             self._tell(spec.source, f"invalid template: {error.reason}")
             return Step(path, spec.kind)
-
-    def _fix_loop(self, spec: StepSpec, fix: Mapping[str, Any], path: str, around: _Around) -> Step:
-        """The step as the test of a loop, next to the agents of the loop."""
-        self._take(path, spec)
-        plain = StepSpec(kind=spec.kind, source=spec.source)
-        test = replace(spec, fix=None, **{name: getattr(plain, name) for name in _OF_THE_LOOP})
-        agents = tuple(
-            replace(step, secrets=around.with_secrets(fix["secrets"]).secrets, source=spec.source)
-            for step in fix_agents(path, fix)
-        )
-        return Step(
-            path,
-            FIX_LOOP,
-            {name: value for name, value in fix.items() if name not in _OF_FIX_AGENTS},
-            (with_log(self.step(test, f"{path}.test", around)), *agents),
-            id=spec.id,
-            name=spec.name,
-            condition=spec.condition,
-            secrets=around.secrets,
-            continue_on_error=spec.continue_on_error,
-            workspace=spec.workspace,
-            on_success="next" if is_own_step(spec.on_success) else spec.on_success,
-            on_failure="stop" if is_own_step(spec.on_failure) else spec.on_failure,
-            source=spec.source,
-            is_cleanup=around.is_cleanup,
-        )
 
     def _refuse_actions(self, parent: StepSpec, children: Iterable[StepSpec]) -> None:
         """Steps that run at the same time have nothing behind them."""

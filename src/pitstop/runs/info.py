@@ -5,6 +5,7 @@ from typing import Any
 
 from pitstop.definition.flow import Flow
 from pitstop.events.view import RunView, failed_steps
+from pitstop.plan.fix_loops import PROMPT
 from pitstop.plan.plan import Plan, Step
 from pitstop.runs.flow_info import FlowInfo, InputInfo, StepInfo
 from pitstop.runs.run_info import Failure
@@ -108,6 +109,10 @@ def detail_of(kind: str, config: Mapping[str, Any]) -> str:
             detail = str(config.get("call", ""))
         case "sequence" | "parallel" | "background" | "conditional" | "graph":
             detail = ""
+        case "fix":
+            detail = f"at most {config.get('iterations')} iterations"
+        case "agent" if config.get("prompt") == PROMPT:
+            detail = str(config.get("profile"))
         case "node":
             function = config.get("function")
             detail = str(getattr(function, "__qualname__", None) or type(function).__name__)

@@ -17,8 +17,9 @@ from pitstop.runs.graph_targets import read_target
 from pitstop.runs.info import tell_flow
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.planned_flow import PlannedFlow
+from pitstop.runs.requests import request_of
 from pitstop.runs.run_info import ENDED, RunInfo, RunPage, RunQuery
-from pitstop.runs.run_maker import RunMaker, with_end_of
+from pitstop.runs.run_maker import RunMaker, with_end_of, with_fix_of
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import EMPTY, NewCombine, NewExecutor, NewMasker
 from pitstop.store.port import KeptRun, RunFilter, RunRecord, RunStore
@@ -129,9 +130,10 @@ class KnownRuns:
             return FlowInfo(record.flow, record.file, ())
         if self._last_shown is None or self._last_shown[0] is not planned:
             self._last_shown = (planned, tell_flow(planned.flow, planned.plan))
-        trigger = record.request.get("trigger")
-        if trigger and not record.is_partial:
-            return tell_flow(planned.flow, with_end_of(planned.plan, trigger))
+        request = request_of(record.request, {})
+        if (request.trigger and not record.is_partial) or request.fix is not None:
+            plan = planned.plan if record.is_partial else with_end_of(planned.plan, request.trigger)
+            return tell_flow(planned.flow, with_fix_of(plan, request))
         return self._last_shown[1]
 
 

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from pitstop.definition.flow import Flow
 from pitstop.engine.run import COMBINING
+from pitstop.plan.fix_loops import FIX_LOOP
 from pitstop.plan.plan import Plan
-from pitstop.plan.planner import FIX_LOOP
 from pitstop.runs.graph_targets import GraphTarget
 from pitstop.runs.sessions import AGENT, BREAKS
 from pitstop.steps.registry import StepTypes

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from pitstop.engine.ports import Evaluator
 from pitstop.engine.threads import in_thread
-from pitstop.errors import BadCommit, BadLog, UnknownRepo, UnknownRun, UnknownStep
+from pitstop.errors import BadCommit, BadInputs, BadLog, UnknownRepo, UnknownRun, UnknownStep
 from pitstop.events.types import AnyEvent
 from pitstop.plan.expressions import render
+from pitstop.plan.fix_loops import with_fix_loop
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values, with_merge_at_end
 from pitstop.runs.commits import check_out, commit_in, find_commit, reader_at
@@ -25,7 +26,7 @@ from pitstop.runs.repositories import Repositories, RepositoryFlow
 from pitstop.runs.requests import commit_of, kept_request, request_of
 from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
-from pitstop.runs.run_request import DebugRequest, RerunRequest, RunRequest
+from pitstop.runs.run_request import DebugRequest, FixRequest, RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in, with_logs
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
@@ -126,9 +127,10 @@ class RunMaker:
         again = replace(
             first,
             inputs={**first.inputs, **request.inputs},
-            from_step=request.from_step,
+            from_step=request.from_step or (None if request.fix is None else fix_of(request.fix, old).step),
             from_run=run,
             commit=request.commit or first.commit,
+            fix=None if request.fix is None else fix_of(request.fix, old),
             debug=request.debug,
             can_ask=request.can_ask,
             priority=request.priority,
@@ -283,6 +285,7 @@ class RunMaker:
         """What is to run, and what its first step sees; the breakpoints that were asked for are looked up too."""
         plan = planned.plan if request.only is None else only_step(planned.plan, request.only)
         plan = with_end_of(plan, request.trigger) if request.only is None else plan
+        plan = with_fix_of(plan, request)
         for each in () if request.debug is None else request.debug.breakpoints:
             if each.step is not None:
                 paths_of(plan, each.step)  # UnknownStep
@@ -306,6 +309,31 @@ class RunMaker:
         except UnknownRun as error:
             raise BadLog(f"cannot resume from run {run}, because it was deleted") from error
         return kept.log.read()
+
+
+def fix_of(asked: FixRequest, old: RunRecord) -> FixRequest:
+    """The loop with its step, which is by default the one that made the run fail, and all options; BadInputs."""
+    from pydantic import ValidationError
+
+    from pitstop.definition.forms import FixForm
+
+    failed = next((each["step"] for each in old.failures), None)
+    step = asked.step or failed
+    if step is None:
+        raise BadInputs([f"run {old.id} has no failed step to fix: name a step"])
+    try:
+        options = FixForm.model_validate(dict(asked.options)).model_dump(by_alias=True)
+    except ValidationError as error:
+        mistakes = error.errors(include_url=False, include_input=False)
+        raise BadInputs([f"fix.{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in mistakes]) from None
+    return FixRequest(step=step, options=options)
+
+
+def with_fix_of(plan: Plan, request: RunRequest) -> Plan:
+    """The plan with the fix loop that was asked for."""
+    if request.fix is None or request.fix.step is None:
+        return plan
+    return with_fix_loop(plan, request.fix.step, request.fix.options)
 
 
 def with_end_of(plan: Plan, trigger: Mapping[str, Any] | None) -> Plan:

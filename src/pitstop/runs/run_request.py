@@ -80,6 +80,13 @@ class DebugRequest(msgspec.Struct, frozen=True, kw_only=True):
     on_lease_end: Literal["abort", "continue"] = "abort"
 
 
+class FixRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A fix loop around a step, by default the one that made a run fail. `options` are those of `fix` in a flow."""
+
+    step: str | None = None
+    options: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run. `flow` is a file, or the name of a stored flow; with `text` it only says what the text is called.
 
@@ -112,6 +119,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     flow_commit: str | None = None
     trigger: Mapping[str, Any] | None = None
     by: str = ""
+    fix: FixRequest | None = None
     debug: DebugRequest | None = None
     can_ask: bool = False  # whether somebody is there to answer questions; if not, a step that has one fails
     priority: int = 0  # of those that wait, the highest first
@@ -135,6 +143,7 @@ class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
     secrets: Mapping[str, str] = msgspec.field(default_factory=dict)  # stored nowhere, so they have to be given again
     use_file: bool = False
     commit: str | None = None
+    fix: FixRequest | None = None
     debug: DebugRequest | None = None
     can_ask: bool = False
     priority: int = 0

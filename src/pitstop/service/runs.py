@@ -18,7 +18,14 @@ from pitstop.runs.run_output import (
     Stream,
     WorkspaceProgress,
 )
-from pitstop.runs.run_request import BreakpointRequest, BreakPosition, DebugRequest, RerunRequest, RunRequest
+from pitstop.runs.run_request import (
+    BreakpointRequest,
+    BreakPosition,
+    DebugRequest,
+    FixRequest,
+    RerunRequest,
+    RunRequest,
+)
 from pitstop.runs.test_results import ComparedRun, TestCase, TestComparison, TestedRun, TestedStep
 from pitstop.service.caller import Caller
 from pitstop.steps.approvals import Question
@@ -35,6 +42,7 @@ __all__ = [
     "DebugRequest",
     "EventInfo",
     "Failure",
+    "FixRequest",
     "LogLine",
     "LogPage",
     "Output",

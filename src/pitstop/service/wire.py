@@ -14,7 +14,7 @@ from pitstop.service.caller import Role, Scope
 from pitstop.service.flows import FlowInfo
 from pitstop.service.hooks import Provider
 from pitstop.service.repos import NewRepo, RepoChanges
-from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunInfo, RunRequest
+from pitstop.service.runs import BreakpointRequest, DebugRequest, FixRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.workspaces import ShellMode, ShellPlace, ShellRecord
 
 LONGEST_TEXT = 4 * 1024 * 1024
@@ -141,14 +141,27 @@ class RunForm(_Starting):
         return RunRequest(**{**self._fields(), **chosen})
 
 
+class FixLoopForm(Form):
+    step: Text | None = Field(None, description="The step to test and repair; by default the one that failed.")
+    options: dict[str, Any] = Field(
+        default_factory=dict, max_length=50, description="Options of the loop, as those of `fix` in a flow."
+    )
+
+
+class FixWayForm(Form):
+    text: LongText = Field("", description="The guidance, the iteration to go back to (or `base`), or the reason.")
+
+
 class RerunForm(_Starting):
     use_file: bool = Field(
         False, description="Use the current flow file, or that of `commit`, not the version of the run."
     )
     commit: Text | None = Field(None, description="Check out this commit, branch or tag into a fresh workspace.")
+    fix: FixLoopForm | None = Field(None, description="Put the step in a fix loop.")
 
     def to_request(self) -> RerunRequest:
-        return RerunRequest(**self._fields())
+        fix = None if self.fix is None else FixRequest(step=self.fix.step, options=self.fix.options)
+        return RerunRequest(**{**self._fields(), "fix": fix})
 
 
 class CancelForm(Form):

@@ -38,8 +38,9 @@ repair() {{ sed -i "s/^$1\\$/${{2:-ok_$1}}/" code.txt; }}
 report() {{
   path=$(echo "$PITSTOP_FIX_REPORT" | sed "s/SLUG/$1/")
   mkdir -p "$(dirname "$path")"
-  cat {report} > "$path"
-  printf 'DEBUG_REPORT_PATH: %s\\nRoot cause: %s\\n' "$path" "${{2:-$1 is wrong}}"
+  cause=${{2:-$1 is wrong}}
+  sed "s/CAUSE/$cause/" {report} > "$path"
+  printf 'DEBUG_REPORT_PATH: %s\\nRoot cause: %s\\n' "$path" "$cause"
   echo 'Recommended fix: Option 1 - repair it'
 }}
 first() {{ grep -v '^ok' code.txt | head -n 1; }}
@@ -59,7 +60,7 @@ A test fails.
 
 ## Root cause
 
-A line of code.txt is wrong.
+CAUSE.
 
 ## Evidence
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.service.caller import LOCAL
 from tests.platform.fix.loops import Loop
 
 HOPELESS = {"fix": 'echo "guess $PITSTOP_FIX_ITERATION" >> notes.txt'}
@@ -58,7 +59,7 @@ async def test_case_3_three_iteration_escalation(tmp_path: Path) -> None:
             assert f"pitstop fix {run.id} {way}" in message
         info = await run.info()
         assert info.status == "paused"
-        await run.cancel("the test ends")
+        await loop.service.runs.cancel(LOCAL, run.id, "the test ends")
         await loop.end_of(run)
     assert loop.verdicts == ["same", "same", "same"]
     assert "after passed" not in loop.finished()

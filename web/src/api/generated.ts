@@ -451,6 +451,14 @@ export type DebugState = {
   watches: string[];
 };
 
+/** Say how a step that gave up continues: only at a stop with the reason `escalated`. `guide` needs guidance in `text`, `skip` a reason; `roll_back` takes the number of an iteration, or `base`. After `take_over` the run stays paused: repair it, then continue. */
+export type DecideForm = {
+  choice: "guide" | "roll_back" | "skip" | "stop" | "take_over";
+  /** The stop to act on; 409 if it has ended. */
+  stop: number;
+  text?: string;
+};
+
 /** The answer to a delivery: what each flow made of it. */
 export type Delivered = {
   delivery: string;
@@ -594,6 +602,18 @@ export type FiringInfo = {
 export type FiringPage = {
   firings: FiringInfo[];
   next: string | null;
+};
+
+export type FixLoopForm = {
+  /** Options of the loop, as those of `fix` in a flow. */
+  options?: Record<string, unknown>;
+  /** The step to test and repair; by default the one that failed. */
+  step?: string | null;
+};
+
+export type FixWayForm = {
+  /** The guidance, the iteration to go back to (or `base`), or the reason. */
+  text?: string;
 };
 
 /** One of: a file on the server's machine, a text with an optional name, the name of a stored flow, or of a flow of a repository. */
@@ -1035,6 +1055,8 @@ export type RerunForm = {
   /** Check out this commit, branch or tag into a fresh workspace. */
   commit?: string | null;
   debug?: DebugForm | null;
+  /** Put the step in a fix loop. */
+  fix?: FixLoopForm | null;
   from_step?: string | null;
   inputs?: Record<string, unknown>;
   priority?: number;

@@ -100,6 +100,12 @@ class Bench:
         outcome = self.outcome_of(tested["occurrence"])
         return "" if outcome is None else self.origin_of(outcome).log or ""
 
+    def _count_of(self, outcome: Outcome) -> int | None:
+        """How many tests ran, if a report says so."""
+        origin = self.origin_of(outcome)
+        tests = origin.outputs.get("tests") if isinstance(origin.outputs, Mapping) else None
+        return tests.get("total") if isinstance(tests, Mapping) else None
+
     def note_tested(self, number: int, ran: Ran, failures: Failures | None, *, after: str, commit: str = "") -> None:
         """Note what the tests said, `after` the `start`, a `fix`, a fix that they `confirm`, or work of the `user`."""
         found = failures.found if failures is not None else ()
@@ -122,6 +128,7 @@ class Bench:
             failures=list(failures.fingerprints[:MOST_FINGERPRINTS]) if failures is not None else [],
             details=details,
             total=failures.total if failures is not None else 0,
+            ran=self._count_of(ran.outcome),
             reader=failures.reader if failures is not None else "",
             occurrence=ran.occurrence,
         )

@@ -196,7 +196,7 @@ def _attempt(at: Iteration) -> list[str]:
         f"  report  {at.report}",
         f"  fix     {_line(at.summary) or 'none'} ({files})",
         *([f"  cause   {_line(at.root_cause)}"] if at.root_cause else []),
-        *(_errors(at.tested) if at.tested else []),
+        *(_errors(at.tested) if at.tested and at.verdict != "same" else []),
         "",
     ]
 

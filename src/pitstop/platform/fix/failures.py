@@ -45,7 +45,6 @@ _REASONS = {  # the lines after a header that say why
     "tap": re.compile(r"\s+(?:error|message): ['\"]?(?:\|-)? ?(.*?)['\"]?$"),
     "cargo": re.compile(r"(?:thread .* panicked at .*?: |(?=Error: |note: test did))(.+)"),
 }
-_BROKEN_SUITE = " › Test suite failed to run"  # as Jest says it of a file that it cannot load
 _CONTINUES = re.compile(r"thread .* panicked at \S+:$|\s+error: \|-$")
 _LAST_REASON_COUNTS = ("pytest", "unittest")
 _END = re.compile(r"={5,}|_{5,} |Ran \d+ test|=== |# |ok\b|\s+ok \d|PASS|FAIL\b|Tests:|test result|\s+\.\.\.$")
@@ -77,7 +76,7 @@ class Failures(Struct, frozen=True):
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        return tuple(sorted({each.fingerprint for each in self.found}))
+        return tuple(sorted({failure.fingerprint for failure in self.found}))
 
 
 def normalized(text: str) -> str:
@@ -103,18 +102,17 @@ def failures_of(
     """What failed in a command that failed: by its test report, else by its log, else one failure for all of it."""
     tests = (outcome_outputs or {}).get("tests")
     rows = tests.get("failing") if isinstance(tests, Mapping) else None
-    if isinstance(tests, Mapping) and isinstance(rows, Sequence) and rows and all(isinstance(e, Mapping) for e in rows):
+    if isinstance(tests, Mapping) and isinstance(rows, Sequence) and rows and all(isinstance(r, Mapping) for r in rows):
         failed = sum(count for name in ("failed", "errors") if isinstance(count := tests.get(name), int))
         return Failures(tuple(map(_reported, rows)), max(len(rows), failed), "junit")
     lines = lines_of(log or error_message)
-    told = _told_by_tools(lines)
-    if told:
-        reader = Counter(reader for reader, _ in told).most_common(1)[0][0]
-        return Failures(tuple(_failure(test, why) for (_, test), why in told.items()), len(told), reader)
+    if messages := _messages_of_tools(lines):
+        reader = Counter(reader for reader, _ in messages).most_common(1)[0][0]
+        return Failures(tuple(_failure(test, why) for (_, test), why in messages.items()), len(messages), reader)
     lines = [line[:_SHORT_LINE_CHARACTERS].strip() for line in lines if line.strip()]
     generic = {normalized(line): line for line in lines if _GENERIC.match(line)}
     if generic:
-        return Failures(tuple(_failure(*each) for each in generic.items()), len(generic), "lines")
+        return Failures(tuple(_failure(*item) for item in generic.items()), len(generic), "lines")
     last = map(normalized, lines[-_LAST_LINES:])
     error = normalized(error_message.partition("\n")[0]) if exit_code is None else f"exit code {exit_code}"
     return Failures((Failure("command", error, "\n".join(last)),), 1, "output")
@@ -135,32 +133,31 @@ def _failure(test: str, message: str, error: str = "") -> Failure:
     return Failure(test, error or named[2], message if named[1] else message[named.end() :])
 
 
-def _told_by_tools(lines: Iterable[str]) -> dict[tuple[str, str], str]:
-    """The message of each failure, by reader and test; what a tool says twice counts once."""
-    told: dict[tuple[str, str], str] = {}
+def _messages_of_tools(lines: Iterable[str]) -> dict[tuple[str, str], str]:
+    """The message of each failure, by reader and test; what a tool prints twice counts once."""
+    messages: dict[tuple[str, str], str] = {}
     at: tuple[str, str] | None = None
     file = before = previous = ""
     for line in lines:
         text = f"{previous} {line.strip()}" if _CONTINUES.match(previous) else line
-        header = _HEADER.match(line)
-        if header is not None:
+        if header := _HEADER.match(line):
             reader = header.lastgroup or ""
-            heading, test, *message = (each for each in header.groups() if each is not None)
+            heading, test, *message = (group for group in header.groups() if group is not None)
             if reader == "jest" and "●" in heading:
-                told.pop((reader, file), None)  # not the file failed, but a test in it
-                test = f"{file} › {test}".removeprefix(" › ").removesuffix(_BROKEN_SUITE)
+                messages.pop((reader, file), None)  # not the file failed, but a test in it
+                test = f"{file} › {test}".removeprefix(" › ").removesuffix(" › Test suite failed to run")
             elif reader == "jest":
                 file = test
             at = (reader, test.strip())
             cut = re.sub(r"\S*\.\.\.$", "", "".join(message))  # pytest shortens it to the width of the terminal
-            told[at] = told.get(at) or cut or before
+            messages[at] = messages.get(at) or cut or before
             before = ""
         elif at is not None and (reason := _REASONS[at[0]].match(text)):
-            if not told[at] or at[0] in _LAST_REASON_COUNTS:
-                told[at] = reason[1]
+            if not messages[at] or at[0] in _LAST_REASON_COUNTS:
+                messages[at] = reason[1]
         elif _END.match(line):
             at, before = None, ""
         elif at is None and (reason := _REASONS["go"].match(line)):
             before = before or reason[1]  # `go test -v` says why before it says what
         previous = line
-    return told
+    return messages

@@ -23,8 +23,8 @@ _NOT_CODE = (".md", ".rst", ".txt", ".adoc", ".json", ".lock", ".toml", ".cfg", 
 _COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/?\*|--)")
 _SKIP = re.compile(
     r"\bmark\.(?:skip|xfail)|\b(?:pytest|unittest)\.(?:skip|xfail|importorskip|expectedFailure)|\bskipTest\(|\bSkipTest\b"
-    r"|@(?:skip(?:If|Unless)?|expectedFailure|Disabled|Ignore)\b|\b[tbf]\.Skip(?:f|Now)?\(|#\[[^]]{0,60}\bignore\b"
-    r"|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip|\bGTEST_SKIP\b|\[Ignore\b|\bx(?:it|test|describe)\b\s?[(.]"
+    r"|@(?:skip(?:If|Unless)?|expectedFailure|Disabled|Ignore)\b|\b[tbf]\.Skip(?:f|Now)?\((?![\w.]{1,40}\))"
+    r"|#\[[^]]{0,60}\bignore\b|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip|\bGTEST_SKIP\b|\[Ignore\b|\bx(?:it|test|describe)\("
     r"|\b(?:it|test|describe|suite|context)\.(?:skip(?:If)?|only|todo|fixme|fails|failing)\b(?!(?<=\bit\.skip)\([\w.]{1,40}\))"
 )
 _ASSERTION = re.compile(r"(?i:assert)|EXPECT_|(?<![.\w])expect[({ ]|\.should\b|\brequire\.[A-Z]|\bt\.(?:Error|Fatal)")
@@ -104,8 +104,8 @@ def _findings(change: _Change) -> Iterator[str]:
             if before[text.strip()] < 0:
                 yield f"{path!r} skips tests (line {number}): {text.strip()[:80]!r}"
     removed, added = ([n for each, n, text in code if each == sign and _ASSERTION.search(text)] for sign in ("-", "+"))
-    if len(removed) > len(added) and change.status == "changed":
-        yield f"{path!r} has {len(removed) - len(added)} fewer assertions (line {removed[0]})"
+    if (fewer := len(removed) - len(added)) > 0 and change.status == "changed":
+        yield f"{path!r} has {fewer} fewer assertion{'s' * (fewer > 1)} (line {removed[0]})"
 
 
 def _lowered_thresholds(change: _Change) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """One iteration: an agent diagnoses, another repairs, the tests run, and the result is judged."""
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -169,16 +171,21 @@ class Iterating:
             self._note_applied(at.number, None, summary=summary)
             self._judge(at.number, "no_change", "the agent changed no file")
             return
-        touched = () if allow else touched_tests(change.diff)
+        touched: tuple[str, ...] = ()
+        if not allow:
+            words = re.split(r"[\s;&|'\"]+", state.started["command"])
+            touched = tuple(f"{path} is what the tests are started with" for path in change.files if path in words)
+            touched += await asyncio.to_thread(touched_tests, change.diff)
         lines = (await bench.tree.change(state.started["base"], commit)).lines
         limit = bench.config["lines"]
-        is_too_large = lines > limit
+        is_too_large = lines > limit or change.is_cut
         told = {"commit": commit, "files": list(change.files), "lines": change.lines, "summary": summary}
         self._note_applied(at.number, told, touches=touched, refused=bool(touched) or is_too_large, summary=summary)
         if touched or is_too_large:
             await bench.tree.restore(at.report_commit)
             why = "it changes tests: " + "; ".join(touched) if touched else ""
-            why = why or f"the fix has {lines} changed lines, and at most {limit} are allowed (`lines`)"
+            size = "too many bytes" if change.is_cut else f"{lines} changed lines"
+            why = why or f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"
             self._judge(at.number, "refused", why)
 
     def _note_applied(
@@ -226,7 +233,9 @@ class Iterating:
             return "fixed"
         if not tested["failures"]:
             return "same"  # it failed, and nothing says what
-        return str(judge(before, after, seen))
+        verdict = judge(before, after, seen)
+        hides_tests = (tested["ran"] or 0) < (state.tested_at(state.best)["ran"] or 0)
+        return "worse" if verdict == "moved" and hides_tests else verdict  # broken code runs fewer tests
 
     def _judge(self, number: int, verdict: str, why: str = "") -> None:
         state = self._bench.state

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pitstop.engine.frame import Activation
@@ -15,6 +16,7 @@ from pitstop.platform.fix.topics import topic_of
 from pitstop.platform.fix.triaging import triage
 from pitstop.steps.workplace import Workplace
 
+KNOWN_ISSUE_DAYS = 30
 PASSING = ("fixed", "flaky", "skipped", "taken_over")
 _ERRORS = {"infrastructure": "Infrastructure", "pre_existing": "PreExisting"}
 
@@ -22,8 +24,11 @@ _ERRORS = {"infrastructure": "Infrastructure", "pre_existing": "PreExisting"}
 class FixLoop:
     """One attempt of a step with `fix`. Killed at any moment, it continues where its notes end."""
 
-    def __init__(self, workplace: Workplace, activation: Activation, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, workplace: Workplace, activation: Activation, config: Mapping[str, Any], *, is_on: bool = True
+    ) -> None:
         self._workplace = workplace
+        self._is_on = is_on
         self._at = activation
         self._config = config
 
@@ -31,7 +36,7 @@ class FixLoop:
         """Run the tests, and the loop if they fail. Outputs: those of the tests, and `fix` with what became of it."""
         bench = Bench(await self._workplace.at(self._at.home), self._at, self._config)
         first = await bench.run(bench.test, START)
-        if not first.outcome.is_failure or not self._config.get("enabled", True):
+        if not first.outcome.is_failure or not self._is_on:
             return first.outcome
         try:
             return await _Loop(bench, first).run()
@@ -163,7 +168,8 @@ class _Loop:
         outputs = dict(first.outputs) if isinstance(first.outputs, Mapping) else {}
         outputs["fix"] = {**ended, "topic": state.started["topic"], "branch": bench.branch}
         if outcome == "skipped":
-            outputs["fix"]["known_issue"] = ended["why"]
+            until = datetime.fromtimestamp(bench.at.run.now(), UTC) + timedelta(days=KNOWN_ISSUE_DAYS)
+            outputs["fix"]["known_issue"] = {"why": ended["why"], "until": until.date().isoformat()}
         if outcome in PASSING or (outcome == "pre_existing" and bench.config["allow_pre_existing"]):
             return Outcome(Status.PASSED, outputs)
         tested = state.tested_at(state.number)

@@ -9,13 +9,11 @@ from pitstop.platform.fix.failures import Failure
 
 LONGEST_TOPIC = 60
 _ENDING = "_failures"
-_MOST_WORDS = 2  # of the step, before the ending
 _SEEN_CHARACTERS = 500  # of a message
 _TOPICS = {  # the first that fits a failure is its topic
     "test_timeout": r"Timeout|TimedOut|(?i:timed out|\btimeout\b|deadline exceeded)",
-    "config_errors": r"Config\w*(?:Error|Exception)\b|ImproperlyConfigured|TOMLDecodeError|YAMLError"
-    r"|(?i:\b(?:invalid|missing|unknown|bad) (?:\w{1,30} )?(?:config\w*|setting|option)s?\b|environment variable"
-    r"|\bconfig(?:uration)? (?:file|error)\b)",
+    "config_errors": r"Config\w*Error|ImproperlyConfigured|TOMLDecodeError|YAMLError|(?i:environment variable"
+    r"|\b(?:invalid|missing|unknown|bad) (?:\w{1,30} )?(?:config\w*|setting|option)s?\b|\bconfig\w* (?:file|error)\b)",
     "dependency_missing": r"ModuleNotFound|ImportError|ClassNotFound|MODULE_NOT_FOUND|No module named|unresolved import"
     r"|(?i:cannot find (?:module|package)|can't find crate|no required module provides|command not found)",
     "syntax_errors": r"SyntaxError|IndentationError|TabError|error TS\d|error\[E\d"
@@ -42,5 +40,5 @@ def _topic(failure: Failure) -> str | None:
 
 def _slug(step: str) -> str:
     plain = normalize("NFKD", step).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain)[:_MOST_WORDS]
+    words = re.findall(r"[a-z0-9]+", plain)[:2]  # the ending is the third
     return "_".join(words)[: LONGEST_TOPIC - len(_ENDING)].rstrip("_") or "test"

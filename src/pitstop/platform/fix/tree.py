@@ -13,6 +13,7 @@ from pitstop.steps.workplace import Workplace
 
 REPORTS = "debug"
 MOST_DIFF_BYTES = 8 * 1024 * 1024
+_ESCAPED = "surrogateescape"  # what becomes of bytes that are not UTF-8
 # What tools leave behind, and no fix consists of
 _LEFT_BY_TOOLS = "__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\n.coverage\nnode_modules/\n.venv/\n"
 
@@ -35,10 +36,19 @@ trap 'rm -f -- "$INDEX" "$INDEX.lock"' EXIT
 _COMMIT = """
 g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
 tree=$(g write-tree)
-parent=${PARENT:-$(git rev-parse -q --verify HEAD || true)}
-if [ "$PARENT" ] && [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then exit 0; fi
-commit=$(g commit-tree "$tree" ${parent:+-p "$parent"} -F -)
-[ -z "$REF" ] || git update-ref "$REF" "$commit"
+if [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then exit 0; fi
+commit=$(g commit-tree "$tree" -p "$PARENT" -F -)
+git update-ref "$REF" "$commit"
+echo "$commit"
+"""
+_BEGIN = """
+g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
+tree=$(g write-tree)
+commit=$(git rev-parse -q --verify HEAD || true)
+if [ -z "$commit" ] || [ "$tree" != "$(git rev-parse "$commit^{tree}")" ]; then
+  commit=$(g commit-tree "$tree" ${commit:+-p "$commit"} -F -)
+fi
+git update-ref "$REF" "$commit"
 echo "$commit"
 """
 _RESTORE = """
@@ -83,6 +93,11 @@ class Change(Struct, frozen=True):
     lines: int
     diff: str
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the diff does not show everything."""
+        return len(self.diff.encode(errors=_ESCAPED)) >= MOST_DIFF_BYTES
+
 
 class Tree:
     """Commits the files, and puts them back. `branch` is where the commits of a loop are found."""
@@ -95,8 +110,8 @@ class Tree:
         self._has_excludes = False
 
     async def start(self) -> str:
-        """The commit of the files as they are."""
-        return (await self._run(_COMMIT, b"the files before the fix loop", PARENT="", REF=self._branch)).strip()
+        """The commit of the files as they are: a new one, if they differ from the last."""
+        return (await self._run(_BEGIN, b"the files before the fix loop", REF=self._branch)).strip()
 
     async def commit(self, message: str, parent: str) -> str | None:
         """Commit the files to the branch; None if they are those of the parent."""
@@ -109,9 +124,10 @@ class Tree:
 
     async def change(self, before: str, after: str) -> Change:
         """What differs between two commits, without the reports."""
-        words = f"--no-color --no-renames --no-ext-diff {before} {after} -- . ':(exclude){REPORTS}'"
-        numbers = changes_in((await self._run(f"g diff --numstat -z {words}")).encode(errors="surrogateescape"))
-        diff = await self._run(f"g diff {words} | head -c {MOST_DIFF_BYTES}")
+        words = f"{before} {after} -- . ':(exclude,glob){REPORTS}/**/*.md'"
+        numbers = changes_in((await self._run(f"g diff --no-renames --numstat -z {words}")).encode(errors=_ESCAPED))
+        options = "-U50 --text --no-textconv --no-color --no-renames --no-ext-diff"
+        diff = await self._run(f"g diff {options} {words} | head -c {MOST_DIFF_BYTES}")
         return Change(numbers.files, numbers.lines, diff)
 
     async def files(self, commit: str) -> Sequence[str]:
@@ -161,4 +177,4 @@ class Tree:
             "IN_PLACE": "1" if self._in_place else "",
         }
         code, output = await run_git(workplace, key, _START + script, {**IDENTITY, **places, **env}, stdin)
-        return code, output.decode(errors="surrogateescape")
+        return code, output.decode(errors=_ESCAPED)

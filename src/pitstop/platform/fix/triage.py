@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable
-from posixpath import basename
 
 from pitstop.platform.fix.failures import Failures, lines_of
 
@@ -12,30 +11,27 @@ _LAST_LINES = 200
 _WITHOUT_TESTS = ("lines", "output")  # the readers that found no test
 _NOT_RUN_OR_KILLED = (126, 127, *range(129, 160))
 
-_TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|__tests__|specs?|e2e)/", re.IGNORECASE)
-_TEST_NAME = re.compile(
-    r"(?:test_.*|.*_tests?|tests?|conftest)\.py|.*_test\.\w+|.*_spec\.rb|.*[.-](?:test|spec)s?\.[cm]?[jt]sx?"
-    r"|\w*(?:Tests?|TestCase|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)"
+_TEST_FILE = re.compile(
+    r"(?:.*/)?(?:(?i:tests?|__tests__|specs?|e2e)/.*|test_[^/]*\.py|[^/]*_tests?\.\w+|(?:tests?|conftest)\.py|[^/]*_spec\.rb"
+    r"|[^/]*[.-](?:test|spec)s?\.[cm]?[jt]sx?|\w*(?:Tests?|TestCase|Spec)\.(?:java|kt|scala|groovy|cs|swift|php))"
 )
 _LIBRARY = re.compile(r"^<|/(?:site|dist)-packages/|/lib/python\d|(?:^|/)node_modules/|^node:|^/rustc/|/go/pkg/mod/")
 _KILLED = re.compile(r"the command was killed|the result of the command is unknown")
-_NO_REPORT = re.compile(
-    r"pytest left no test report|the script (?:wrote no report that|did not write new reports)|cannot read test report"
-)
+_NO_REPORT = re.compile(r"(?:pytest left no|script wrote no|script did not write new|cannot read)(?: test)? reports?")
 _MACHINE = re.compile(
-    r"(?i:ENOSPC|no space left on device|disk quota exceeded|disk is full|ENOMEM|cannot allocate memory"
-    r"|\bout of memory\b|OutOfMemoryError|std::bad_alloc)"
+    r"ENOSPC|ENOMEM|OutOfMemoryError|std::bad_alloc"
+    r"|(?i:no space left on device|disk quota exceeded|disk is full|cannot allocate memory|\bout of memory\b)"
 )
 _NETWORK = re.compile(
-    r"(?i:name resolution|name or service not known|nodename nor servname|could not resolve host|no such host"
-    r"|ENOTFOUND|EAI_AGAIN|getaddrinfo failed|connection ?refused|ECONNREFUSED)"
+    r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|(?i:name resolution|name or service not known|nodename nor servname"
+    r"|could not resolve host|no such host|getaddrinfo failed|connection ?refused)"
 )
 _LOCAL = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0|::1\b")  # perhaps a server of the project, which is broken
 _PYTEST_ENDS = {
     2: re.compile(r"!{3,} (?!stopping after)"),
     3: re.compile(r"INTERNALERROR>"),
     4: re.compile(r"ERROR: |.{0,200}\berror: |ImportError while loading conftest"),
-    5: re.compile(r"(?i:=* ?no tests ran|collected 0 items)"),
+    5: re.compile(r"(?i:=* ?(?:no tests ran|\d+ deselected)|collected 0 items)"),
 }
 _INTERRUPTED = re.compile(r"!+ Interrupted: \d+ errors? during collection")
 _BROKEN_IMPORT = re.compile(
@@ -55,7 +51,7 @@ _STACK = re.compile(r"^\s+(?:at|❯) (?:.*[ (])?([^\s()]+?):\d+:\d+\)?$")  # of 
 
 def is_test_file(path: str) -> bool:
     """Whether a file of a project is a test, or serves tests only."""
-    return bool(_TEST_FOLDER.search(path) or _TEST_NAME.fullmatch(basename(path)))
+    return _TEST_FILE.fullmatch(path) is not None
 
 
 def infrastructure_evidence(
@@ -69,16 +65,15 @@ def infrastructure_evidence(
         return (reason[:_EVIDENCE_CHARACTERS] or f"exit code {exit_code}",)
     lines = lines_of(log or error_message)
     broken = _sections(lines, _BROKEN_IMPORT)
-    is_interrupted = any(map(_INTERRUPTED.match, lines))
+    suspects = broken or ([] if has_tests or any(map(_INTERRUPTED.match, lines)) else [lines])
     evidence = _broken_machine(failures, lines, has_tests)
-    if not evidence and (is_interrupted or not has_tests or failures.total <= len(broken)):
-        said = [[f"{each.error}: {each.message}"] for each in failures.found] if is_interrupted else [lines]
-        if not any(_blames_code(each, project_files) for each in broken or said):
-            evidence = [": ".join((each[0].strip("_ "), *_ERROR.findall("\n".join(each))[-1:])) for each in broken]
-            ends = filter(_PYTEST_ENDS[exit_code].match, lines) if exit_code in _PYTEST_ENDS else ()
-            evidence += [f"pytest ended with exit code {exit_code}: {line.strip('=! ')}" for line in ends][:1]
-            evidence += _NO_REPORT.findall(error_message)[:1]
-    return tuple(each.strip()[:_EVIDENCE_CHARACTERS] for each in evidence[:_MOST_EVIDENCE])
+    is_known = suspects and (not has_tests or failures.total <= len(broken))
+    if is_known and not evidence and not any(_blames_code(section, project_files) for section in suspects):
+        evidence = [": ".join((each[0].strip("_ "), *_ERROR.findall("\n".join(each))[-1:])) for each in broken]
+        ends = filter(_PYTEST_ENDS[exit_code].match, lines) if exit_code in _PYTEST_ENDS else ()
+        evidence += [f"pytest ended with exit code {exit_code}: {line.strip('=! ')}" for line in ends][-1:]
+        evidence += _NO_REPORT.findall(error_message)[:1]
+    return tuple(line.strip()[:_EVIDENCE_CHARACTERS] for line in evidence[:_MOST_EVIDENCE])
 
 
 def flaky(before: Failures, again: Failures) -> tuple[str, ...]:
@@ -87,9 +82,9 @@ def flaky(before: Failures, again: Failures) -> tuple[str, ...]:
         return ()
     if before.reader == "output":
         return tuple(sorted({*before.fingerprints} - {*again.fingerprints}))
-    failed = {each.test for each in again.found}
-    passed = (each for each in before.found if failed.isdisjoint(_parents(each.test)))
-    return tuple(sorted({each.fingerprint for each in passed}))
+    failed = {failure.test for failure in again.found}
+    passed = (failure for failure in before.found if failed.isdisjoint(_parents(failure.test)))
+    return tuple(sorted({failure.fingerprint for failure in passed}))
 
 
 def pre_existing(now: Failures, base: Failures) -> tuple[str, ...]:
@@ -99,17 +94,17 @@ def pre_existing(now: Failures, base: Failures) -> tuple[str, ...]:
 
 def _parents(test: str) -> Iterable[str]:
     """A test, and the modules and files around it: if one cannot be imported, its tests did not pass."""
-    return (test, *(test[: each.start()] for each in re.finditer(r"::|\.| › | > ", test)))
+    return (test, *(test[: mark.start()] for mark in re.finditer(r"::|\.| › | > ", test)))
 
 
 def _broken_machine(failures: Failures, lines: list[str], has_tests: bool) -> list[str]:
     """Lines on memory, disk or network: in half of the failures at least, or where no test has run."""
     if not has_tests:
-        last = lines[-_LAST_LINES:]
-        return [each for each in last if _MACHINE.search(each) or (_NETWORK.search(each) and not _LOCAL.search(each))]
-    said = [f"{each.error}: {each.message}" for each in failures.found]
-    full = [each for each in said if _MACHINE.search(each)]
-    refused = [each for each in said if "failed on setup" in each and _NETWORK.search(each)]
+        lines = lines[-_LAST_LINES:]
+        return [line for line in lines if _MACHINE.search(line) or (_NETWORK.search(line) and not _LOCAL.search(line))]
+    errors = [f"{failure.error}: {failure.message}" for failure in failures.found]
+    full = [text for text in errors if _MACHINE.search(text)]
+    refused = [text for text in errors if "failed on setup" in text and _NETWORK.search(text)]
     sections = [each[0].strip("_ ") for each in _sections(lines, _BROKEN_SETUP) if any(map(_NETWORK.search, each))]
     evidence = full + max(refused, sections, key=len)
     return evidence if len(evidence) * 2 >= failures.total else []
@@ -142,5 +137,5 @@ def _is_own(module: str, files: Collection[str]) -> bool:
 
 
 def _is_code(path: str, files: Collection[str]) -> bool:
-    inside = max((each for each in files if path.endswith(f"/{each}")), key=len, default=path)
-    return not _LIBRARY.search(path) and not is_test_file(inside)
+    inside = max((file for file in files if path.endswith(f"/{file}")), key=len, default=path)
+    return not is_test_file(inside)

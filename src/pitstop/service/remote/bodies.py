@@ -37,6 +37,7 @@ def run_body(request: RunRequest, *, is_here: bool) -> dict[str, Any]:
     has_folder = request.folder is not None and is_here and "repo" not in flow
     folder = str(Path(request.folder or "").absolute()) if has_folder else None
     body: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(request, folder=folder))
-    for name in ("text", "run_id", "repo", "ref", "flow_commit", "trigger", "by"):  # in `flow`, or known to the server
+    # What is in `flow`, or known to the server
+    for name in ("text", "run_id", "repo", "ref", "flow_commit", "trigger", "by", "fix"):
         del body[name]
     return {**body, "flow": flow}

@@ -12,21 +12,22 @@ from typing import Any
 
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, open_chosen
+from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.fix.lines import closing, summary_markdown
 from pitstop.doors.cli.fix.own_tree import SHOWN_IGNORED, OwnTree, take_tree
-from pitstop.doors.cli.fix.ways import WAYS, choose_way
+from pitstop.doors.cli.fix.ways import WAYS, way_command
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.doors.cli.run_options import has_terminal, read_secrets
+from pitstop.doors.cli.run_options import read_secrets
 from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
 from pitstop.errors import BadInputs, GitProblem
 from pitstop.program import program
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
-from pitstop.service.runs import ActiveRun, DebugRequest, RunRequest
+from pitstop.service.runs import ActiveRun, DebugRequest, FixRequest, RerunRequest, RunQuery, RunRequest
 
 STEP = "test"
 LEASE_SECONDS = 4 * 3600.0
+MOST_RUNS = 50  # that are looked at for the last one that failed
 EPILOG = """\
 The command runs in a copy of this folder, with changes that are not committed. If it fails, the failure is examined
 first: tests that cannot run, that pass when run again, or that failed before your change, are reported and not fixed.
@@ -45,16 +46,23 @@ Exit codes: 0 fixed, flaky or skipped; 1 not fixed; 77 paused for you, without a
 def fix_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     own, command = _split(words)
     if command is None and len(own) > 1 and own[1] in WAYS:
-        return choose_way(own, open_service, interrupts)
+        return way_command(own, open_service, interrupts)
     options = _parser().parse_args(own)
     options.workspace, options.given, options.inputs, options.flow = ".", [], None, None
     if options.resume is not None:
         from pitstop.doors.cli.debug.command import debug_command
 
-        return debug_command([options.resume, *_secrets_again(options)], open_service, interrupts)
+        return debug_command([options.resume, *_again(options)], open_service, interrupts)
+    opening = open_chosen(options, open_service)
+    if command is None:
+        return asyncio.run(_fix_run(opening, options, interrupts))
     if not command:
         raise BadInputs(["name the command that fails, such as `pitstop fix -- pytest -q`"])
-    return asyncio.run(_fix(open_chosen(options, open_service), options, command, interrupts))
+    if options.run is not None:
+        raise BadInputs([f"{options.run}: name a run or a command, not both"])
+    if server_of(options) is not None:
+        raise BadInputs(["a command runs on this machine: with --server, name a failed run to fix"])
+    return asyncio.run(_fix_command(opening, options, command, interrupts))
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -66,19 +74,24 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return given[:at], given[at + 1 :]
 
 
-def _secrets_again(options: argparse.Namespace) -> list[str]:
-    return [word for each in options.secret for word in ("--secret", each)]
+def _again(options: argparse.Namespace) -> list[str]:
+    """The options that the debugger takes as well."""
+    server = server_of(options)
+    words = [word for each in options.secret for word in ("--secret", each)]
+    return words if server is None else [*words, "--server", server]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop fix",
         allow_abbrev=False,
-        usage="pitstop fix [OPTIONS] -- COMMAND...\n       pitstop fix RUN take-over|guide|roll-back|skip|stop [TEXT]",
+        usage="pitstop fix [OPTIONS] -- COMMAND...\n       pitstop fix [OPTIONS] [RUN]\n"
+        "       pitstop fix RUN take-over|guide|roll-back|skip|stop [TEXT]",
         description="Run a command, and let agents repair what it finds.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("run", metavar="RUN", nargs="?", help="the failed run to fix (the last one of this folder)")
     parser.add_argument("--agent", metavar="PROFILE", default="claude", help="the agent for both roles (claude)")
     parser.add_argument("--diagnose", metavar="PROFILE", help="the agent that diagnoses")
     parser.add_argument("--fix", metavar="PROFILE", help="the agent that repairs")
@@ -105,25 +118,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def flow_text(options: argparse.Namespace, command: Sequence[str], base: str | None) -> str:
-    """The flow of the loop: one step, as JSON, which is YAML too."""
+def read_options(options: argparse.Namespace, base: str | None = None) -> dict[str, Any]:
+    """What `fix` in a flow would say."""
     numbers = {name: getattr(options, name) for name in ("iterations", "cost", "time", "lines", "goal")}
-    given = {name: value for name, value in numbers.items() if value is not None}
     roles = {"agent": options.agent, "diagnose": options.diagnose, "fix": options.fix}
-    fix: dict[str, Any] = {
-        **given,
-        **{name: value for name, value in roles.items() if value is not None},
+    return {
+        **{name: value for name, value in {**numbers, **roles}.items() if value is not None},
+        **({} if options.model is None else {"with": {"model": options.model}}),
         "secrets": [each.partition("=")[0] for each in options.secret],
-        "base": options.base or base or "none",
+        "base": options.base or base or "auto",
         "allow_tests": options.allow_tests,
         "allow_pre_existing": options.allow_pre_existing,
         "early_stop": not options.no_early_stop,
     }
-    if options.model is not None:
-        fix["with"] = {"model": options.model}
+
+
+def flow_text(options: argparse.Namespace, command: Sequence[str], base: str | None) -> str:
+    """The flow of the loop: one step, as JSON, which is YAML too."""
     script = shlex.join(command) if len(command) > 1 else command[0]
     reports = options.tests or (["pytest"] if _is_pytest(command) else [])
-    step = {"id": STEP, "run": script, **({"tests": reports} if reports else {}), "fix": fix}
+    step = {"id": STEP, "run": script, **({"tests": reports} if reports else {}), "fix": read_options(options, base)}
     return json.dumps({"name": "fix", "steps": [step]}, indent=1)
 
 
@@ -132,44 +146,78 @@ def _is_pytest(command: Sequence[str]) -> bool:
     return any(Path(word).name in ("pytest", "py.test") for word in words)
 
 
-async def _fix(opening: Opening, options: argparse.Namespace, command: Sequence[str], interrupts: Interrupts) -> int:
+async def _fix_command(
+    opening: Opening, options: argparse.Namespace, command: Sequence[str], interrupts: Interrupts
+) -> int:
     folder = Path.cwd()
     tree = None if options.in_place else take_tree(folder)
     if tree is not None and tree.ignored:
         shown = ", ".join(tree.ignored[:SHOWN_IGNORED]) + (", …" if len(tree.ignored) > SHOWN_IGNORED else "")
         print(f"not in the copy, because git ignores it: {shown} (--in-place works here instead)", file=sys.stderr)
-    debug = DebugRequest(
+    base = None if tree is None else tree.base or "none"
+    request = RunRequest(
+        flow=str(folder / "fix.yaml"),
+        text=flow_text(options, command, base),
+        secrets=read_secrets(options),
+        folder=str(folder if tree is None else tree.source),
+        commit=None if tree is None else tree.commit,
+        debug=_debug_of(options),
+        can_ask=is_at_terminal(options),
+    )
+    async with opening as service:
+        run = await service.runs.start(LOCAL, request)
+        return await _watch(service, run, options, interrupts, shlex.join(command), tree)
+
+
+async def _fix_run(opening: Opening, options: argparse.Namespace, interrupts: Interrupts) -> int:
+    """Run the failed step of a run again, in a loop. It works where the run did."""
+    async with opening as service:
+        failed = options.run or await _last_failed(service)
+        request = RerunRequest(
+            fix=FixRequest(options=read_options(options)),
+            secrets=read_secrets(options),
+            debug=_debug_of(options),
+            can_ask=is_at_terminal(options),
+        )
+        run = await service.runs.rerun(LOCAL, failed, request)
+        return await _watch(service, run, options, interrupts, f"run {failed}")
+
+
+async def _last_failed(service: Service) -> str:
+    page = await service.runs.list(LOCAL, RunQuery(status=("failed", "timed_out"), limit=MOST_RUNS))
+    here = Path.cwd()
+    found = next((each.id for each in page.runs if Path(each.file).is_relative_to(here) and each.failures), None)
+    if found is None:
+        raise BadInputs(["no run of this folder has failed: name a command, such as `pitstop fix -- pytest -q`"])
+    return found
+
+
+def _debug_of(options: argparse.Namespace) -> DebugRequest | None:
+    """The session of the loop; none in CI, where nothing pauses."""
+    if options.ci:
+        return None
+    return DebugRequest(
         stop_on_error=False,
         flow_breakpoints=False,
         remembers=False,
         lease_seconds=LEASE_SECONDS,
         on_lease_end="continue",
     )
-    request = RunRequest(
-        flow=str(folder / "fix.yaml"),
-        text=flow_text(options, command, tree.base if tree is not None else None),
-        secrets=read_secrets(options),
-        folder=str(folder if tree is None else tree.source),
-        commit=None if tree is None else tree.commit,
-        debug=None if options.ci else debug,
-        can_ask=has_terminal() and is_at_terminal(options),
-    )
-    async with opening as service:
-        run = await service.runs.start(LOCAL, request)
-        code = await watch_run(service, run, options, interrupts)
-        if code == exit_codes.DETACHED:
-            return code
-        return await _finish(service, run, tree, options, command, code)
 
 
-async def _finish(
+async def _watch(
     service: Service,
     run: ActiveRun,
-    tree: OwnTree | None,
     options: argparse.Namespace,
-    command: Sequence[str],
-    code: int,
+    interrupts: Interrupts,
+    what: str,
+    tree: OwnTree | None = None,
 ) -> int:
+    code = await watch_run(service, run, options, interrupts)
+    return code if code == exit_codes.DETACHED else await _finish(run, tree, options, what, code)
+
+
+async def _finish(run: ActiveRun, tree: OwnTree | None, options: argparse.Namespace, what: str, code: int) -> int:
     """Say what became of it, and bring it to the user's folder."""
     notes = [
         (event.fields["note"], event.fields["data"])
@@ -180,7 +228,7 @@ async def _finish(
     ended = next((data for name, data in reversed(notes) if name == "fix.ended"), None)
     summary = options.summary or os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        await asyncio.to_thread(_append, Path(summary), summary_markdown(ended, told, shlex.join(command)))
+        await asyncio.to_thread(_append, Path(summary), summary_markdown(ended, told, what))
     if ended is None:
         return code
     lines = [*closing(ended, told)]
@@ -200,18 +248,17 @@ async def _deliver(run: ActiveRun, tree: OwnTree, ended: Mapping[str, Any]) -> l
     patch = b"".join([block async for block in run.artifact(f"{STEP}.patch")])
     bundle = b"".join([block async for block in run.artifact(f"{STEP}.bundle")])
     branch = f"fix/{run.id}"
-    has_branch = bool(bundle) and tree.has_git and await asyncio.to_thread(tree.fetch, bundle, branch)
     is_fixed = ended["outcome"] in ("fixed", "taken_over")
+    is_same = is_fixed and await asyncio.to_thread(tree.is_unchanged)
+    told = []
     try:
-        if is_fixed and await asyncio.to_thread(tree.is_unchanged):
-            await asyncio.to_thread(tree.apply, patch)
+        await asyncio.to_thread(tree.apply, patch, only=None if is_same else "debug")
+        if is_same:
             return ["the fix is applied to this folder, not committed"]
-        await asyncio.to_thread(tree.apply, patch, only="debug")
+        told += ["this folder has changed meanwhile, so the fix is not applied"] if is_fixed else []
     except GitProblem as error:
-        told = [f"could not apply it to this folder: {error.reason}"]
-    else:
-        told = ["this folder has changed meanwhile, so the fix is not applied"] if is_fixed else []
-    if has_branch:
+        told.append(f"could not apply it to this folder: {error.reason}")
+    if bundle and tree.has_git and await asyncio.to_thread(tree.fetch, bundle, branch):
         told.append(f"all commits are on the branch {branch}: git diff {tree.commit[:12]} {branch}")
     elif is_fixed:
         told.append(f"the fix is stored: {program()} artifacts {run.id} {STEP}.patch | git apply")

@@ -83,6 +83,8 @@ def _take_tree(folder: Path) -> OwnTree:
     head = _asks(source, "rev-parse", "--verify", "-q", "HEAD") if has_git else None
     parent = ("-p", head) if head is not None else ()
     commit = _git(source, "commit-tree", tree, *parent, "-m", "the files that the fix loop began with", env=IDENTITY)
+    if not has_git:
+        _git(source, "update-ref", "refs/heads/files", commit)  # a bundle needs one
     ignored = _git(folder, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory") if has_git else ""
     return OwnTree(folder, source, commit, _base_of(source, head, tree), tuple(ignored.splitlines()))
 

@@ -1,6 +1,6 @@
 """Runs: start, find, end, forget, run again."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from msgspec.structs import asdict, replace
@@ -11,11 +11,14 @@ from pitstop.doors.http.routes.flows import named_flow
 from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, ReservedRunId, RunId, Search, Who
 from pitstop.doors.http.routes.route import API, api_router
 from pitstop.doors.http.streams.streams import Streams
+from pitstop.service.debugging import DebugState
 from pitstop.service.desks import Service
+from pitstop.service.fixing import choose_way
 from pitstop.service.runs import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus
 from pitstop.service.step_views import OccurrenceInfo, occurrences
-from pitstop.service.wire import CancelForm, PinForm, RerunForm, RunDetail, RunForm
+from pitstop.service.wire import CancelForm, FixWayForm, PinForm, RerunForm, RunDetail, RunForm
 
+FixWay = Literal["take-over", "guide", "roll-back", "skip", "stop"]
 Hear = Annotated[bool, Query(description="Buffer the output of steps for the next output stream.")]
 
 
@@ -93,6 +96,14 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         """Re-run a run."""
         request = replace(form.to_request(), run_id=run_id)
         return await started(await service.runs.rerun(caller, run, request), hear)
+
+    @router.post("/{run}/fix/{way}", response_model=DebugState, responses=problem_responses(404, 409))
+    async def choose_fix_way(
+        caller: Who, run: RunId, way: FixWay, form: FixWayForm | None = None, key: IdempotencyKey = None
+    ) -> Response:
+        """Choose how a fix loop that gave up continues."""
+        text = "" if form is None else form.text
+        return answer(await choose_way(service.debugging, caller, run, way, text))
 
     @router.get("/{run}/steps", response_model=list[OccurrenceInfo], responses=known)
     async def list_steps(caller: Who, run: RunId) -> Response:
