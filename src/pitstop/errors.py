@@ -19,6 +19,8 @@
     │   ├── StaleStop            it names a stop that is over
     │   ├── NotAllowed           it is not among the verbs of its stop
     │   ├── NotRunning           the session has no run, or its run has ended
+    │   │   └── RunLeft          it is paused in no process, until it is taken up
+    │   ├── InAnotherProcess     the run is in another process, which alone can act on it
     │   ├── NotAttachable        the process of a run cannot be reached
     │   ├── SessionInUse         the session has a run already
     │   ├── NoPausePending       no pause is pending there
@@ -341,6 +343,31 @@ class NotRunning(CommandRefused):
 
     def __init__(self) -> None:
         super().__init__("the session has no active run: start one with debug=session")
+
+
+class RunLeft(NotRunning):
+    """The run was left paused, and no process has it."""
+
+    code = "refused.left"
+
+    def __init__(self, run: str) -> None:
+        PitstopError.__init__(self, f"run {run} was left paused: `{program()} debug {run}` resumes it")
+        self.run = run
+
+
+class InAnotherProcess(CommandRefused):
+    """The run is in another process of this machine; `process` is its id, if it is known."""
+
+    code = "refused.in_another_process"
+
+    def __init__(self, run: str, process: int | None = None) -> None:
+        which = "another process" if process is None else f"another process ({process})"
+        super().__init__(
+            f"run {run} is running in {which}: debug it in the terminal where it was started, "
+            f"or start it with --attachable or on a server"
+        )
+        self.run = run
+        self.process = process
 
 
 class NotAttachable(CommandRefused):

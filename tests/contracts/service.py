@@ -436,6 +436,45 @@ class ServiceContract(DebuggerContract, WorkspaceContract, TerminalStepContract)
         assert (await run.wait()).status == "cancelled"
         assert len(lives.read_text()) - before < 80  # they would have had 10 seconds, which is 100 turns
 
+    # --- Leaving a run, and taking it up
+
+    async def test_a_paused_run_is_left_and_taken_up_at_the_same_stop(self, desk: Desk) -> None:
+        (desk.folder / "repaired").unlink(missing_ok=True)
+        run, stop = await desk.debug(stop_at_entry=False)
+        runs = desk.service.runs
+
+        await runs.leave(LOCAL, run.id)
+        assert (await (await runs.get(LOCAL, run.id)).info()).status == "paused"
+        await runs.leave(LOCAL, run.id)
+        again = await runs.take_up(LOCAL, run.id, {})
+
+        assert again.id == run.id
+        state = await desk.debugger(again).say(verbs.State())
+        assert [(each.id, each.occurrence) for each in state.stops] == [(stop.id, stop.occurrence)]
+        (desk.folder / "repaired").touch()
+        await desk.debugger(again).say(verbs.Retry(stop.id))
+        assert (await again.wait()).status == "passed"
+
+    async def test_a_run_that_is_active_is_taken_up_as_it_is(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+
+        again = await desk.service.runs.take_up(LOCAL, run.id, {})
+
+        assert again.id == run.id
+        assert [each.id for each in (await desk.debugger(again).say(verbs.State())).stops] == [stop.id]
+        await desk.service.runs.cancel(LOCAL, run.id, "enough")
+        await again.wait()
+
+    async def test_a_run_that_has_ended_is_not_taken_up(self, desk: Desk) -> None:
+        run = await desk.run_to_end("steps: [{id: a, sleep: 0s}]")
+
+        with pytest.raises(NotRunning):
+            await desk.service.runs.take_up(LOCAL, run.id, {})
+        with pytest.raises(UnknownRun):
+            await desk.service.runs.take_up(LOCAL, "nobody", {})
+        with pytest.raises(UnknownRun):
+            await desk.service.runs.leave(LOCAL, "nobody")
+
     # --- Starting, and starting again
 
     @pytest.mark.parametrize(

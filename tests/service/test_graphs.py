@@ -13,8 +13,9 @@ import pytest
 from pitstop.errors import BadFlow, NoScopes
 from pitstop.runs.graph_targets import read_target
 from pitstop.service.caller import LOCAL
-from pitstop.service.debugging import verbs
-from pitstop.service.runs import DebugRequest, EventInfo, RerunRequest
+from pitstop.service.debugging import Debugger, verbs
+from pitstop.service.runs import BreakpointRequest, DebugRequest, EventInfo, RerunRequest
+from tests.contracts.service_desk import next_stop
 from tests.service.desk import Desk
 
 COUNTING = """
@@ -203,3 +204,20 @@ def test_a_file_that_is_there_is_a_flow_whatever_it_is_called(tmp_path: Path) ->
     (tmp_path / "odd:name").touch()
 
     assert read_target(str(tmp_path / "odd:name")) is None
+
+
+async def test_a_graph_that_was_left_goes_on_with_the_state_that_it_had(desk: Desk) -> None:
+    target = f"{desk.write(COUNTING, 'counting.py')}:app"
+    request = DebugRequest(breakpoints=(BreakpointRequest(step="second"),))
+    async with desk.start(target, inputs={"count": 1}, debug=request) as run:
+        stop = await next_stop(desk.opened, run)
+        await desk.opened.runs.leave(LOCAL, run.id)
+
+    async with desk.service as service:
+        again = await service.runs.take_up(LOCAL, run.id, {})
+        debugger = Debugger(service.debugging, LOCAL, run.id)
+        assert (await debugger.say(verbs.Scope(stop.id))).scope["count"] == 2
+        await debugger.say(verbs.Continue(stop.id))
+        assert (await again.wait()).status == "passed"
+        lines = await again.log_tail("first")
+    assert lines == ["first 1"]

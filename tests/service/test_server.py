@@ -214,6 +214,20 @@ async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(serve
     assert server.done() == ["first", "edited"]
 
 
+async def test_a_step_that_is_paused_in_a_workspace_of_its_own_finds_it_again(server: Server) -> None:
+    text = "steps: [{id: apart, workspace: fresh, run: 'test -e left || { touch left; exit 1; }'}]"
+    async with server.open() as service:
+        started = await service.runs.start(LOCAL, server.request(text, debug=DebugRequest()))
+        (stop,) = await stops_of(service, started)
+
+    async with server.open() as service:
+        run = await service.runs.get(LOCAL, started.id)
+        assert await stops_of(service, run) == [stop]
+        await service.debugging.say(LOCAL, run.id, verbs.Retry(stop))
+
+        assert (await run.wait()).status == "passed"
+
+
 async def test_a_step_that_is_not_to_be_repeated_undecided_fails_where_the_session_was_detached(server: Server) -> None:
     text = WAITS.replace("id: second,", "id: second, on_interrupt: pause,")
     async with server.open() as service:

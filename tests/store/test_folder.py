@@ -1,6 +1,7 @@
 """Runs as folders: what only they do. The contract of every store is in tests/contracts."""
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from pitstop.engine.executor import LogChunk
-from pitstop.errors import BadLog, NotRunning
+from pitstop.errors import BadLog, InAnotherProcess, NotRunning
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import RunEnded, RunStarted, StepFinished
 from pitstop.store import folder as folder_module
@@ -20,6 +21,7 @@ from pitstop.store import folder_records
 from pitstop.store.folder import FolderStore
 from pitstop.store.folder_records import KILLED, is_locked
 from pitstop.store.port import Artifact, RunRecord
+from tests.contracts.service_desk import collected
 from tests.contracts.store import handed_on
 from tests.patience import PATIENCE_SECONDS
 
@@ -103,6 +105,81 @@ async def test_a_run_whose_process_was_killed_has_ended_with_it(tmp_path: Path) 
     record = await (await store.open("r1")).record()
     assert (record.status, record.error) == ("cancelled", KILLED)
     assert store.owner_of("r1") is None
+
+
+async def left(store: FolderStore) -> Path:
+    """The folder of a run that its process has left, in the middle of an event."""
+    run = await store.create(replace(RECORD, status="running"))
+    run.log.append(RunStarted(1.0, "shop", {}))
+    await run.update(status="paused", error="paused at a")
+    await run.close()
+    with (run.path / "events.jsonl").open("a") as file:
+        file.write('{"kind":"step')
+    return run.path
+
+
+async def test_a_run_that_was_left_is_paused_and_continued_by_who_claims_it(tmp_path: Path) -> None:
+    path = await left(FolderStore(tmp_path))
+    store = FolderStore(tmp_path)
+    record = await (await store.open("r1")).record()
+    assert (record.status, record.error) == ("paused", "paused at a")
+
+    run = await store.claim("r1")
+    run.log.append(StepFinished(2.0, "main", "a", "a", Outcome(Status.PASSED)))
+    await run.update(status="running")
+
+    lines = [json.loads(line) for line in (path / "events.jsonl").read_text().splitlines()]
+    assert [(line["number"], line["kind"]) for line in lines] == [(1, "run.started"), (2, "step.finished")]
+    assert len(run.log) == len((await store.open("r1")).log) == 2
+    record = await (await store.open("r1")).record()
+    assert (record.status, record.error, store.owner_of("r1")) == ("running", None, os.getpid())
+    await run.close()
+
+
+async def test_a_run_is_claimed_by_one_process_and_not_after_its_end(tmp_path: Path) -> None:
+    await left(FolderStore(tmp_path))
+    run = await FolderStore(tmp_path).claim("r1")
+
+    with pytest.raises(InAnotherProcess, match=f"in another process \\({os.getpid()}\\)"):
+        await FolderStore(tmp_path).claim("r1")
+
+    run.log.append(RunEnded(2.0, Outcome(Status.PASSED)))
+    await run.update(status="passed")
+    await run.close()
+    with pytest.raises(NotRunning):
+        await FolderStore(tmp_path).claim("r1")
+
+
+async def test_asking_whether_a_run_is_in_a_process_keeps_nobody_from_claiming_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await left(FolderStore(tmp_path))
+    asking = os.open(path / "events.jsonl", os.O_RDONLY)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+
+    def look_and_be_done(path: Path) -> bool:
+        fcntl.flock(asking, fcntl.LOCK_UN)
+        return is_locked(path)
+
+    monkeypatch.setattr(folder_records, "is_locked", look_and_be_done)
+    run = await FolderStore(tmp_path).claim("r1")
+
+    assert (await run.record()).status == "paused"
+    await run.close()
+    os.close(asking)
+
+
+async def test_following_a_run_ends_when_this_process_has_left_it(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(replace(RECORD, status="running"))
+    run.log.append(RunStarted(1.0, "shop", {}))
+
+    async with asyncio.TaskGroup() as group:
+        following = group.create_task(collected(run.log.follow()))
+        await asyncio.sleep(0)
+        await run.update(status="paused")
+        await run.close()
+
+    assert [number for number, _ in following.result()] == [1]
 
 
 async def test_a_run_that_ends_while_somebody_looks_was_not_killed(
@@ -266,7 +343,7 @@ async def test_what_cannot_be_written_is_a_problem_and_no_failure() -> None:
     assert "No such file or directory" in run.problem
 
 
-async def test_old_runs_are_forgotten_but_not_those_that_are_pinned_or_have_not_ended(
+async def test_old_runs_are_those_that_have_ended_and_are_not_pinned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_records, "KEPT_RUNS", 3)
@@ -279,7 +356,7 @@ async def test_old_runs_are_forgotten_but_not_those_that_are_pinned_or_have_not_
             run.log.append(RunEnded(2.0, Outcome(Status.PASSED)))
             await run.update(status="passed")
 
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["r0", "r1", "r3", "r4", "r5"]
+    assert await store.old_runs() == ("r2",)
     for run in open_runs:
         await run.close()
 

@@ -87,8 +87,7 @@ class Returning(Holding):
         """Be at a stop of the process before this one again, with what was changed there, and nothing told anew."""
         run, event, loop = self._running(), left.event, asyncio.get_running_loop()
         stop = describe(point, event, left.number)
-        began_at = loop.time() - max(0.0, run.now() - event.at)
-        held = Held(stop, point, loop.create_future(), began_at=began_at, ended=left.ended)
+        held = Held(stop, point, loop.create_future(), began_at=loop.time(), ended=left.ended)
         self._edits += [(number, stop.frame, edit, point.activation.scope) for number, edit in pending_at(left, held)]
         del self._returning[left.place]
         if left.verb is not None:

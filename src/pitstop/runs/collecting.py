@@ -3,13 +3,16 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pitstop.engine.executor import Executor
 from pitstop.errors import Unavailable, UnknownRun
 from pitstop.runs.run_info import ENDED
-from pitstop.runs.run_snapshots import SnapshotKeeping
 from pitstop.steps.workplace import FRESH
 from pitstop.store.port import RunStore
+
+if TYPE_CHECKING:  # what looks for workspaces need not load it
+    from pitstop.runs.run_snapshots import SnapshotKeeping
 
 YOUNG_SECONDS = 3600.0  # a snapshot without an owner may be about to get one
 
@@ -29,6 +32,12 @@ async def is_done_with(run: str, store: RunStore, local_runs: Path, now: float) 
     return is_over and not record.is_pinned
 
 
+async def workspaces_of(executor: Executor, run: str) -> list[str]:
+    """Those that a run has left: its own, and those of steps that had their own."""
+    found = (*await executor.kept(), *await executor.orphans())
+    return [workspace for workspace in found if workspace.partition(FRESH)[0] == run]
+
+
 async def remove_old_workspaces(executor: Executor, is_done: IsDoneWith) -> int:
     """How many there were. Those of steps that had their own are removed with the run's."""
     removed = 0
@@ -41,7 +50,7 @@ async def remove_old_workspaces(executor: Executor, is_done: IsDoneWith) -> int:
     return removed
 
 
-async def remove_old_snapshots(keeping: SnapshotKeeping, is_done: IsDoneWith, now: float) -> int:
+async def remove_old_snapshots(keeping: "SnapshotKeeping", is_done: IsDoneWith, now: float) -> int:
     """How many bytes that gave back. Where no run is done with, nothing is looked through."""
     try:
         done = [owner for owner in await keeping.owners() if await is_done(owner)]

@@ -48,7 +48,7 @@ class LiveRun:
     """An ActiveRun. The parent of its task calls `execute`, and `begin` lets the first step run.
 
     It resumes where the log ends: a new run and one that a crash interrupted are the same to it. Without an `owner`
-    the run ends with this process, and its workspace with the run.
+    its workspace ends with the run.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class LiveRun:
 
             self.session = make_session(request.debug or DebugRequest(stop_on_error=False), prepared.plan)
             self.session.snapshots = not self.in_place
+        self._is_resumed_here = owner is None and len(kept.log) > self.carried_over
         self._holds_steps = False
         self._run: Run | None = None
         self._journal: Journal | None = None
@@ -124,6 +125,11 @@ class LiveRun:
     @property
     def is_over(self) -> bool:
         return self._ended.done()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it is to be continued from its log, by another process or later."""
+        return self._is_left
 
     @property
     def stops(self) -> "Sequence[Stop]":
@@ -192,6 +198,7 @@ class LiveRun:
             except BaseException as error:
                 self._ready.set_exception(error)
                 self._ready.exception()  # it may be that nothing waits for it
+                self._is_left = self._is_left or self._is_resumed_here  # then it can be tried again
                 if self._is_left:
                     self._end_without_summary(LogLost(self.id))
                 else:
@@ -293,7 +300,8 @@ class LiveRun:
             intervened=view.intervened,
             kept_until=None if self._owner is None else now + self._owner.keep_seconds,
         )
-        await self._place.forget_commands()
+        if self._owner is not None:  # else they go with the workspace
+            await self._place.forget_commands()
         self._ended.set_result(RunSummary(self.id, outcome.status.value, message, failures, view.intervened))
 
     # Looking
@@ -342,7 +350,7 @@ class LiveRun:
             self._owner.let_in()
 
     def leave(self) -> None:
-        """Stop here, without cleanup: another server resumes where the log ends. `wait` raises LogLost."""
+        """Stop here, without cleanup: another process resumes where the log ends. `wait` raises LogLost."""
         self._is_left = True
         if self._journal is not None:
             self._journal.cut()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a run that is not debugged need not load it
     from pitstop.runs.local_debugger import LocalDebugger
 
 EndElsewhere = Callable[[str, bool], None]  # ends a run that is in another process, at once or not
+EndLeft = Callable[[str, bool], Awaitable[None]]  # ends a run that was left, for a reason, at once or not
 TakeFiles = Callable[[], Awaitable[str | None]]  # a snapshot of the files that the run has left
 
 
@@ -40,6 +41,7 @@ class PastRun:
         new_evaluator: Callable[[], Evaluator],
         new_snapshots: NewSnapshots,
         end_elsewhere: EndElsewhere | None = None,
+        end_left: EndLeft | None = None,
         take_files: TakeFiles | None = None,
         mask: MaskText | None = None,
         refusal: PitstopError | None = None,
@@ -55,6 +57,7 @@ class PastRun:
         self.new_snapshots = new_snapshots
         self._new_evaluator = new_evaluator
         self._end_elsewhere = end_elsewhere
+        self._end_left = end_left
         self._take_files = take_files
         self._mask = mask
         self._refusal = refusal or NotRunning()
@@ -107,15 +110,19 @@ class PastRun:
         raise self._refusal
 
     async def cancel(self, reason: str) -> None:
-        await self._end(at_once=False)
+        await self._end(reason, at_once=False)
 
     async def kill(self) -> None:
-        await self._end(at_once=True)
+        await self._end("killed", at_once=True)
 
-    async def _end(self, *, at_once: bool) -> None:
-        if (await self.kept.record()).status in ENDED or self._end_elsewhere is None:
+    async def _end(self, reason: str, *, at_once: bool) -> None:
+        status = (await self.kept.record()).status
+        if status == "paused" and self._end_left is not None:
+            await self._end_left(reason, at_once)
+        elif status in ENDED or self._end_elsewhere is None:
             raise self._refusal
-        self._end_elsewhere(self.id, at_once)
+        else:
+            self._end_elsewhere(self.id, at_once)
 
     async def shell(self, place: ShellPlace, by: str, **options: Any) -> NoReturn:
         raise self._refusal

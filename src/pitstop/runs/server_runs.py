@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -14,7 +15,7 @@ from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Executor, Placement, RunnerInfo
 from pitstop.engine.ports import Clock
 from pitstop.engine.workspace_files import NewScan
-from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists, StoreProblem, UnknownRun
+from pitstop.errors import Elsewhere, LogLost, NotRunning, PitstopError, RunExists, StoreProblem, UnknownRun
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
@@ -181,12 +182,12 @@ class ServerRuns:
     def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> LiveRun:
         places = self.slots, self._groups
         owner = Ownership(kept, prepared, *places, self._options.keep_seconds, left_at, self._count_event)
-        run = LiveRun(
+        run: LiveRun = LiveRun(
             self._store,
             kept,
             prepared,
             new_evaluator=self._evaluators.lend,
-            open_workplace=self._workplaces.open,
+            open_workplace=partial(self._workplaces.open, is_left=lambda: run.is_left),
             new_snapshots=self._backends.new_snapshots,
             combining=self._backends.combining,
             clock=self._clock,
@@ -235,6 +236,17 @@ class ServerRuns:
                 if run not in self._known.live:
                     return past
         return self._known.live[run]
+
+    async def leave(self, run: str) -> None:
+        """Nothing is to be done: a run stays paused on its server. UnknownRun."""
+        await self._known.read(run)
+
+    async def take_up(self, run: str, secrets: Mapping[str, str]) -> LiveRun | PastRun:
+        """The run as it is, with the secrets that it has. NotRunning when it has ended."""
+        found = await self.run(run)
+        if found.is_over:
+            raise NotRunning
+        return found
 
     async def _open_past(self, kept: KeptRun, record: RunRecord, owner: ServerRecord | None) -> PastRun:
         secrets = self._secrets.of(record)

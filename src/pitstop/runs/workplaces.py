@@ -62,18 +62,20 @@ async def make_workplace(
     *,
     folder: str | None,
     workspace: str | None = None,
+    is_left: Callable[[], bool] = bool,
     **more: Any,
 ) -> AsyncIterator[KillableWorkplace]:
     """A workplace with a workspace of its own, in place where there is a folder. Leaving ends all that runs there.
 
-    `workspace` is the id of one to take up again; `more` is what `workplace_in` takes.
+    `workspace` is the id of one to make, or to take up again; it is not removed in the end if `is_left` says so.
+    `more` is what `workplace_in` takes.
     """
     executor = new_executor(None)
     try:
         place = await executor.acquire(Placement(folder=folder, workspace=workspace))
-        yield workplace_in(executor, place, new_masker, folder=folder, **more)
+        yield workplace_in(executor, place, new_masker, folder=folder, is_left=is_left, **more)
     finally:
-        await executor.close()
+        await executor.close(keep=is_left())
 
 
 def workplace_in(
@@ -84,6 +86,7 @@ def workplace_in(
     folder: str | None,
     run: str = "run",
     is_resumable: bool = False,
+    is_left: Callable[[], bool] = bool,
     secrets: Mapping[str, str],
     approvals: Approvals | None = None,
     on_output: OnOutput | None = None,
@@ -100,6 +103,7 @@ def workplace_in(
         workspace=workspace,
         run=run,
         is_resumable=is_resumable,
+        is_left=is_left,
         env=_environment(folder),
         secrets=secrets,
         mask=str if masker is None else masker.mask_text,

@@ -177,6 +177,22 @@ class Runs(Protocol):
         """Forget a run that has ended; CommandRefused for one that has not."""
         ...
 
+    async def leave(self, caller: Caller, run: str) -> None:
+        """Let a run stay paused where it is, for whoever takes it up; its running steps are interrupted.
+
+        CommandRefused for a run that is not paused. A server has it all the time, so there is nothing to do there.
+        """
+        ...
+
+    async def take_up(self, caller: Caller, run: str, secrets: Mapping[str, str]) -> ActiveRun:
+        """Continue a run that was left, or whose process was killed, from its log; an active run is given as it is.
+
+        Each stop is back with its number. A run that nobody debugged is paused before it does more. Secrets are not
+        stored, so they are given again. NotRunning for one that has ended, or whose workspace is gone;
+        InAnotherProcess for one that another process executes.
+        """
+        ...
+
     async def answer(
         self, caller: Caller, run: str, occurrence: str, *, approved: bool, by: str = "", comment: str = ""
     ) -> None:

@@ -77,7 +77,8 @@ class Workshop(Protocol):
 class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of one run work with.
 
-    With `is_resumable` another server may resume the run, and take up the workspaces of steps that have their own.
+    With `is_resumable` another process may resume the run, and take up the workspaces of steps that have their own:
+    `is_left` says whether it is left to one.
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
     `stored_output` tells how many bytes of each stream an occurrence has stored since a time, and `stored_log` reads
     the last of them. `bring_files` fills the workspace of a step that has its own. `workshop` is there for a run of
@@ -88,6 +89,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     workspace: WorkspaceRef
     run: str = "run"
     is_resumable: bool = False
+    is_left: Callable[[], bool] = bool
     env: Mapping[str, str] = msgspec.field(default_factory=dict)  # laid over what the executor gives every command
     secrets: Mapping[str, str] = msgspec.field(default_factory=dict)  # a command has those that its step lists
     shell: tuple[str, ...] = msgspec.field(default_factory=default_shell)
@@ -148,9 +150,10 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
         if place is not None:
             with suppress(WorkspaceLost):  # and what was in it
                 try:
-                    await _copy_artifacts(place.files, self.files)
+                    if not self.is_left():
+                        await _copy_artifacts(place.files, self.files)
                 finally:
-                    await self.executor.release(place.workspace)
+                    await self.executor.release(place.workspace, keep=self.is_left())
 
     async def discard(self, home: str) -> None:
         """Remove the workspace of such a step, with all that was left there."""

@@ -2,7 +2,7 @@
 
     <home>/runs/<run>/run.json        the record, and the process that the run is in: only that writes it
                       pinned.json     whether it was pinned, or not any more, which any process may say
-                      events.jsonl    one event per line; locked for as long as that process lives
+                      events.jsonl    one event per line; locked for as long as a process has the run
                       logs/           what each occurrence wrote, and an index of its lines
                       artifacts/
     <home>/flows/<flow>.json          what is kept with a flow
@@ -11,7 +11,6 @@ Nothing here keeps a run from going on: what cannot be written, because the disk
 """
 
 import asyncio
-import fcntl
 import hashlib
 import json
 import os
@@ -26,20 +25,22 @@ import msgspec
 
 from pitstop.engine.executor import LogChunk, Stream
 from pitstop.engine.workspace_files import FoundFile
-from pitstop.errors import NotRunning, UnknownArtifact, UnknownRun
+from pitstop.errors import InAnotherProcess, NotRunning, UnknownArtifact, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.artifact_files import each_file
 from pitstop.store.folder_log import FolderLog
 from pitstop.store.folder_output import FolderOutput, read_bytes, read_end, read_lines, read_sizes
 from pitstop.store.folder_records import (
     PINNED,
-    forget_old_runs,
     is_locked,
+    old_runs,
     read_owner,
     read_record,
     read_records,
+    read_written,
     remove_run,
     replace_file,
+    take_lock,
     with_pin,
 )
 from pitstop.store.port import ENDED, Artifact, FileChunk, OutputLine, RunFilter, RunRecord
@@ -52,7 +53,7 @@ MOST_OPEN = 64  # outputs, of two files each, that stay open while they are writ
 
 
 class FolderRun:
-    """A KeptRun. Only the one that `create` gave writes; those that were opened read what it wrote."""
+    """A KeptRun. Only the one that `create` or `claim` gave writes; those that were opened read what it wrote."""
 
     def __init__(self, path: Path, record: RunRecord, events: Sequence[AnyEvent] = (), *, is_own: bool = False) -> None:
         self.id = path.name
@@ -64,6 +65,7 @@ class FolderRun:
         self._line_counts: dict[str, list[int]] = {}  # of outputs that were read: see `read_lines`
         self._keeping = asyncio.Lock()  # of artifacts
         self._lock_fd = -1
+        self._is_closed = False
         if is_own:
             self._begin()
         self.log = FolderLog(
@@ -76,9 +78,25 @@ class FolderRun:
         )
 
     def is_alive(self) -> bool:
-        """Whether the process that the run is in lives, and has not ended the run."""
+        """Whether there may be more of the run: it has not ended, and this is not the process that has left it."""
         record = self._record if self._is_own else read_record(self.path)
-        return record is not None and record.status not in ENDED
+        return record is not None and record.status not in ENDED and not self._is_closed
+
+    def claim(self) -> None:
+        """Continue the run from here. InAnotherProcess, BadLog, and NotRunning when it has ended."""
+        lock = take_lock(self.path)
+        if lock is None:
+            raise InAnotherProcess(self.id, read_owner(self.path))
+        try:
+            record = read_written(self.path)  # now that no other process changes it
+            if record is None or record.status in ENDED:
+                raise NotRunning
+            self.log.take_over()
+        except BaseException:
+            os.close(lock)
+            raise
+        self._lock_fd, self._record, self._is_own = lock, msgspec.structs.replace(record, error=None), True
+        self._write_record()
 
     async def record(self) -> RunRecord:
         return with_pin(self._record, self.path) if self._is_own else self._read()
@@ -94,8 +112,6 @@ class FolderRun:
         if changes:
             self._record = msgspec.structs.replace(self._record if self._is_own else self._read(), **changes)
             self._write_record()
-        if changes.get("status") in ENDED:
-            forget_old_runs(self.path.parent)
 
     # What steps write
 
@@ -179,6 +195,7 @@ class FolderRun:
     # The folder itself
 
     async def close(self) -> None:
+        self._is_closed = True
         for occurrence in list(self._outputs):
             self.end_output(occurrence)
         self.log.close()
@@ -190,8 +207,8 @@ class FolderRun:
         """Make the folder and lock it: whoever looks at it later can tell whether we live."""
         try:
             self.path.mkdir(parents=True, mode=0o700)
-            self._lock_fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_CREAT, 0o600)
-            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock = take_lock(self.path)
+            self._lock_fd = -1 if lock is None else lock
         except OSError as error:
             self.problem = f"the run is not stored: {error.strerror or error} ({self.path})"
         self._write_record()
@@ -219,7 +236,7 @@ class FolderRun:
 
 
 class FolderStore:
-    """A RunStore. Of runs that have ended and are not pinned, the newest are kept."""
+    """A LocalStore. Of runs that have ended and are not pinned, the newest are kept."""
 
     def __init__(self, home: Path) -> None:
         self._runs = home / "runs"
@@ -234,6 +251,14 @@ class FolderStore:
         if record is None:
             raise UnknownRun(run)
         return FolderRun(path, record)
+
+    async def claim(self, run: str) -> FolderRun:
+        kept = await self.open(run)
+        kept.claim()
+        return kept
+
+    async def old_runs(self) -> tuple[str, ...]:
+        return tuple(old_runs(self._runs))
 
     async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]:
         found = [record for record in read_records(self._runs) if _fits(record, filter)]

@@ -44,6 +44,12 @@ class FolderLog:
         if is_own and self._events:
             self.write()
 
+    def take_over(self) -> None:
+        """Continue the log of a process that is gone, without the event that it had not written whole. BadLog."""
+        self._refresh()
+        os.truncate(self._file, self._read_to)
+        self._is_own = True
+
     def append(self, event: AnyEvent) -> None:
         self._events.append(event)
         if not self._is_writing:

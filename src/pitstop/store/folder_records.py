@@ -9,25 +9,33 @@ from pathlib import Path
 
 import msgspec
 
-from pitstop.store.port import ENDED, RunRecord
+from pitstop.program import program
+from pitstop.store.port import ENDED, RunRecord, Status
 from pitstop.trees import remove_tree
 
 KEPT_RUNS = 50
 KILLED = "the process that ran it was killed"
 PINNED = "pinned.json"
+ALIVE: tuple[Status, ...] = ("pending", "running")  # what only a run with a process is
 
 
 def read_record(path: Path) -> RunRecord | None:
-    """The record in a folder; None when there is none. A run whose process is gone has ended with it."""
-    record = _read_written(path)
-    if record is not None and record.status not in ENDED and not is_locked(path):
-        record = _read_written(path)  # once more: it may have told its end since, and is gone only then
-        if record is not None and record.status not in ENDED:
-            record = msgspec.structs.replace(record, status="cancelled", error=KILLED)
+    """The record in a folder; None when there is none. A run whose process is gone has ended with it, or was left."""
+    record = read_written(path)
+    if record is not None and record.status in ALIVE and not is_locked(path):
+        record = read_written(path)  # once more: it may have told its end since, and is gone only then
+        if record is not None and record.status in ALIVE:
+            record = msgspec.structs.replace(record, status="cancelled", error=_killed(record))
     return None if record is None else with_pin(record, path)
 
 
-def _read_written(path: Path) -> RunRecord | None:
+def _killed(record: RunRecord) -> str:
+    """Why it has ended; a run of an older version has left no workspace."""
+    return f"{KILLED}: `{program()} debug {record.id}` resumes it" if record.workspace == record.id else KILLED
+
+
+def read_written(path: Path) -> RunRecord | None:
+    """The record as its process has written it."""
     try:
         return msgspec.json.decode((path / "run.json").read_bytes(), type=RunRecord)
     except (OSError, ValueError):
@@ -64,12 +72,25 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def forget_old_runs(runs: Path) -> None:
-    """Of more than KEPT_RUNS, remove the oldest that have ended and are not pinned. Ids sort by time."""
+def take_lock(path: Path) -> int | None:
+    """Lock a run's folder for as long as the file is open; None when another process has it. Raises OSError."""
+    fd = os.open(path / "events.jsonl", os.O_RDONLY | os.O_CREAT, 0o600)
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fd
+        except BlockingIOError:
+            if is_locked(path):  # else it was only another one who asked that
+                os.close(fd)
+                return None
+
+
+def old_runs(runs: Path) -> Iterator[str]:
+    """Of more than KEPT_RUNS, the oldest that have ended and are not pinned. Ids sort by time."""
     for name in sorted(path.name for path in _folders(runs))[:-KEPT_RUNS]:
         record = read_record(runs / name)
         if record is not None and record.status in ENDED and not record.is_pinned:
-            remove_run(runs / name)
+            yield name
 
 
 def remove_run(path: Path) -> None:

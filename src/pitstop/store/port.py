@@ -205,6 +205,24 @@ class RunStore(Protocol):
     async def close(self) -> None: ...
 
 
+# --- What processes without a server need beside it ------------------------------------------------------------------
+
+
+class LocalStore(RunStore, Protocol):
+    """A store that the processes of a machine share: a run is written by the process that made or claimed it."""
+
+    async def claim(self, run: str) -> KeptRun:
+        """Open a run to continue it, now that no process has it; what its log has too much of an event is cut off.
+
+        UnknownRun, InAnotherProcess, BadLog, and NotRunning for one that has ended.
+        """
+        ...
+
+    async def old_runs(self) -> Sequence[str]:
+        """The runs that are to be forgotten, because there are too many newer ones."""
+        ...
+
+
 # --- What several servers need beside it -----------------------------------------------------------------------------
 
 

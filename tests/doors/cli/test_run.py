@@ -188,28 +188,51 @@ def test_a_dry_run_shows_the_plan_with_the_inputs_in_it_and_runs_nothing(cli: Co
     assert not (cli.folder / "hello.ran").exists()
 
 
-def test_a_stop_without_a_terminal_ends_the_run_with_77_and_the_command_that_goes_on(cli: CommandLine) -> None:
+def test_a_stop_without_a_terminal_leaves_the_run_with_77_and_the_commands_that_resume_it(cli: CommandLine) -> None:
     cli.write("flow.yaml", BROKEN)
 
     said = cli.run("run", "flow.yaml", "--break", 'tests if .inputs.who == "world"')
 
     assert said.code == 77
     assert "testing" not in said.out
-    assert said.lines[-2:] == [
-        "paused at 2.tests (flow.yaml:11): no terminal to debug in",
-        f"debug it: {ITSELF} debug flow.yaml --from 2.tests",
+    run = said.lines[-1].rpartition(" ")[2]
+    assert said.lines[-4:] == [
+        "shop is paused at 2.tests (flow.yaml:11), stop 1: no terminal to debug in",
+        f"inspect it: {ITSELF} debug {run} -c where -c vars -c leave",
+        f"resume it: {ITSELF} debug {run} -c continue",
+        f"debug it: {ITSELF} debug {run}",
     ]
     assert cli.run("run", "flow.yaml", "--break", "tests if false").code == 1
 
 
-def test_a_failure_without_a_terminal_can_be_a_stop_too_and_cleanup_still_runs(cli: CommandLine) -> None:
-    cli.write("flow.yaml", "steps: [{id: bad, run: exit 3}]\ncleanup: [{run: 'touch cleaned; exit 4'}]")
+def test_a_failure_without_a_terminal_can_be_a_stop_too_and_the_last_line_of_json_says_so(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{id: bad, secrets: [KEY], run: exit 3}]\ncleanup: [{run: 'touch cleaned; exit 4'}]")
 
-    said = cli.run("run", "flow.yaml", "--debug-on-error", "--json")
+    said = cli.run("run", "flow.yaml", "--debug-on-error", "--json", "--secret", "KEY=s3cret")
 
     assert said.code == 77
-    stops = [event for event in said.events if event["kind"] == "debug.stopped"]
-    assert stops[0]["next"] == said.events[-1]["next"] == [f"{ITSELF} debug flow.yaml --from bad"]
+    (stop,) = [event for event in said.events if event["kind"] == "debug.stopped"]
+    left = said.events[-1]
+    debug = f"{ITSELF} debug {left['run']} --secret KEY"
+    assert stop["next"] == [debug]
+    assert left["next"] == [debug, f"{debug} -c where -c vars -c leave", f"{debug} -c retry"]
+    shown = [left[name] for name in ("kind", "stop", "step", "place", "exit_code")]
+    assert shown == ["cli.left", 1, "bad", "flow.yaml:1", 77]
+    assert not (cli.folder / "cleaned").exists()
+
+
+def test_a_stop_of_a_run_that_is_not_stored_ends_it_as_nobody_can_resume_it(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{id: bad, run: exit 3}]\ncleanup: [{run: 'touch cleaned; exit 4'}]")
+    cli.home.mkdir()
+    (cli.home / "runs").symlink_to("/proc/nowhere")
+
+    said = cli.run("run", "flow.yaml", "--debug-on-error")
+
+    assert said.code == 77
+    assert said.lines[-2:] == [
+        "paused at bad (flow.yaml:1): no terminal to debug in",
+        f"debug it: {ITSELF} debug flow.yaml --from bad",
+    ]
     assert (cli.folder / "cleaned").exists()
 
 

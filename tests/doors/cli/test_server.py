@@ -40,24 +40,15 @@ async def say(server: Bench, command: str, *words: str, about: str = "flow.yaml"
     return await process.wait(), said.decode().splitlines()
 
 
-async def test_a_stop_that_is_over_when_it_is_heard_of_is_no_mistake(
-    server: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run is ended at the first of two stops, and the second one with it."""
+async def test_a_run_that_is_paused_without_a_terminal_is_left_on_its_server(server: Bench) -> None:
     (server.folder / "flow.yaml").write_text(BOTH)
-    cancel = LiveRun.cancel
-
-    async def cancel_when_both_stand(run: LiveRun, reason: str) -> None:
-        await server.wait_stops(run.id, 2)
-        await cancel(run, reason)
-
-    monkeypatch.setattr(LiveRun, "cancel", cancel_when_both_stand)
 
     code, lines = await say(server, "run", "--break", "lint", "--break", "tests")
 
-    assert code == 77, lines
-    assert sum("paused before " in line for line in lines) == 2
-    assert "no terminal to debug in" in lines[-2]
+    (run,) = (await server.get("/runs"))["runs"]
+    assert (code, run["status"]) == (77, "paused"), lines
+    assert "no terminal to debug in" in lines[-4]
+    assert lines[-1].endswith(f"debug {run['id']} --server {server.url}")
 
 
 async def test_quitting_a_run_that_somebody_else_has_just_ended_is_no_mistake(

@@ -20,7 +20,13 @@ def noted(name: str, occurrence: str = "tests", **data: Any) -> StepNoted:
 
 
 def said(number: int, after: str = "fix", commit: str = "") -> StepNoted:
-    told: dict[str, Any] = {"details": [], "total": 1, "ran": None, "reader": "junit", "occurrence": f"tests[{number}].test"}
+    told: dict[str, Any] = {
+        "details": [],
+        "total": 1,
+        "ran": None,
+        "reader": "junit",
+        "occurrence": f"tests[{number}].test",
+    }
     return noted("tested", n=number, after=after, commit=commit, attempt=1, passed=False, failures=["f"], **told)
 
 
@@ -39,7 +45,13 @@ def iteration(number: int, round_number: int, verdict: str, best: int, retries: 
     told: dict[str, Any] = {"root_cause": "", "options": 2, "recommended": ""}
     events.append(noted("reported", n=number, path=f"debug/t/{number}.md", status="open", commit=f"r{number}", **told))
     if verdict != "no_diagnosis":
-        applied: dict[str, Any] = {"files": ["a"], "lines": 1, "touches_tests": [], "summary": "", "refused": verdict == "refused"}
+        applied: dict[str, Any] = {
+            "files": ["a"],
+            "lines": 1,
+            "touches_tests": [],
+            "summary": "",
+            "refused": verdict == "refused",
+        }
         commit = None if verdict in ("no_fix", "no_change") else f"c{number}"
         events.append(noted("applied", n=number, commit=commit, **applied))
     if verdict not in WITHOUT_FILES:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitstop.platform.fix.failures import Failure
 from pitstop.platform.fix.topics import LONGEST_TOPIC, topic_of
+from pitstop.platform.reports.failures import Failure
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ Commands:
 {commands}
 
 pitstop COMMAND --help describes a command; pitstop --version prints the version.
-Exit codes: 0 passed, 1 failed, 2 invalid usage or file, 77 paused without a terminal to debug in, 130 interrupted.
+Exit codes: 0 passed, 1 failed, 2 invalid usage or file, 77 left paused, 130 interrupted.
 """
 
 

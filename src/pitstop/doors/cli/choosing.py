@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.errors import CommandRefused
 
 if TYPE_CHECKING:
     from pitstop.service.desks import Service
@@ -49,13 +48,6 @@ def ask(opening: Opening, question: Callable[["Service"], Awaitable[T]]) -> T:
             return await question(service)
 
     return asyncio.run(asked())
-
-
-def in_another_process(run: str) -> CommandRefused:
-    return CommandRefused(
-        f"run {run} is running in another process: debug it in the terminal where it was started, "
-        f"or start it with --attachable or on a server"
-    )
 
 
 def _token() -> str | None:

@@ -10,14 +10,23 @@ from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.run_options import FRESH
 from pitstop.program import program
-from pitstop.service.runs import ActiveRun, Failure, RunSummary
+from pitstop.service.runs import ActiveRun, EventInfo, Failure, RunSummary
 
 SHOWN_FAILURES = 3
 SHOWN_LOG_LINES = 10
 
 
+class Left(Struct, frozen=True):
+    """A run that was left paused at a stop. `commands` resume it: in a terminal, to look at it, to go on."""
+
+    run: ActiveRun
+    stop: int
+    step: str
+    commands: tuple[str, ...]
+
+
 class Ending(Struct, frozen=True, kw_only=True):
-    """How a run ended. `stopped_at` is the step at which it was left, because nobody was there to debug it.
+    """How a run ended. `stopped_at` is the step where it was cancelled, because nobody can debug it there.
 
     `tails` has the end of what each failed occurrence wrote, `artifacts` the place of what steps handed on.
     """
@@ -63,6 +72,24 @@ def closing_lines(ending: Ending, options: Namespace) -> list[str]:
     return lines
 
 
+def left_at(run: ActiveRun, stop: EventInfo, options: Namespace) -> Left:
+    way_on = "retry" if stop.fields["position"] == "error" else "continue"
+    scripts: tuple[tuple[str, ...], ...] = ((), ("-c", "where", "-c", "vars", "-c", "leave"), ("-c", way_on))
+    commands = tuple(resume_command(options, run.id, *script) for script in scripts)
+    return Left(run, stop.fields["stop"], stop.fields["step"], commands)
+
+
+def left_lines(left: Left) -> list[str]:
+    resume, look, go_on = left.commands
+    where = f"{left.step or 'its end'}{placed(left.run, left.step)}, stop {left.stop}"
+    return [
+        f"{left.run.flow.name} is paused at {where}: no terminal to debug in",
+        f"inspect it: {look}",
+        f"resume it: {go_on}",
+        f"debug it: {resume}",
+    ]
+
+
 def failure_lines(ending: Ending, failure: Failure) -> list[str]:
     """The step, its place, why, and the end of what it wrote."""
     reason, _, more = failure.message.partition("\n")
@@ -92,8 +119,19 @@ def debug_command(options: Namespace, run: str, step: str) -> str:
     else:
         words = ["debug", flow, "--from", step]
         words += ["--workspace", options.workspace] if options.workspace != "." else []
-    words += [word for each in options.secret for word in ("--secret", each.partition("=")[0])]
+    return f"{program()} {shlex.join([*words, *_secret_words(options)])}"
+
+
+def resume_command(options: Namespace, run: str, *more: str) -> str:
+    """The command that debugs a run that is paused."""
+    server = server_of(options)
+    words = ["debug", run, *(() if server is None else ("--server", server)), *_secret_words(options), *more]
     return f"{program()} {shlex.join(words)}"
+
+
+def _secret_words(options: Namespace) -> list[str]:
+    """Secrets are not stored, so they are given again."""
+    return [word for each in options.secret for word in ("--secret", each.partition("=")[0])]
 
 
 def format_seconds(seconds: float) -> str:

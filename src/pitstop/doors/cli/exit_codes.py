@@ -3,5 +3,5 @@
 PASSED = 0
 FAILED = 1
 BAD_USAGE = 2  # of the command, or a file that is no flow
-DETACHED = 77  # stopped at a breakpoint, and there was no terminal to debug in
+DETACHED = 77  # the run is paused, and was left so: `pitstop debug RUN` resumes it
 INTERRUPTED = 130

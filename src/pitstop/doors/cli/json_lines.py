@@ -5,7 +5,8 @@ import json
 from argparse import Namespace
 from typing import Any, BinaryIO
 
-from pitstop.doors.cli.closing import Ending, debug_command
+from pitstop.doors.cli.closing import Ending, Left, debug_command, resume_command
+from pitstop.doors.cli.exit_codes import DETACHED
 from pitstop.doors.cli.plain import Seldom
 from pitstop.service.runs import EVENT_SCHEMA, EventInfo, Output, WorkspaceProgress
 
@@ -26,7 +27,7 @@ class JsonDisplay:
     def show(self, event: EventInfo) -> None:
         told = event.as_json()
         if event.kind == "debug.stopped":
-            told["next"] = [debug_command(self._options, self._run, event.fields["step"])]
+            told["next"] = [resume_command(self._options, self._run)]
         self._write(told)
 
     def tell_progress(self, progress: WorkspaceProgress) -> None:
@@ -38,6 +39,11 @@ class JsonDisplay:
 
     def close(self) -> None:
         pass
+
+    def leave(self, left: Left) -> None:
+        step = left.run.flow.step(left.step)
+        told = {"run": left.run.id, "stop": left.stop, "step": left.step, "place": None if step is None else step.place}
+        self._write({"kind": "cli.left", **told, "exit_code": DETACHED, "next": left.commands})
 
     def finish(self, ending: Ending) -> None:
         run, summary = ending.run, ending.summary

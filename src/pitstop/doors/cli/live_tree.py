@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
+from pitstop.doors.cli.closing import Ending, Left, closing_lines, format_seconds, left_lines
 from pitstop.doors.cli.plain import LEVELS
 from pitstop.doors.cli.progress import SHOWN_LINES, Node, Progress
 from pitstop.doors.cli.signs import sign_of
@@ -69,6 +69,9 @@ class LiveDisplay:
             self._timer = None
             if LEVELS.index(self._options.log_level) >= LEVELS.index("info"):
                 self._console.print(self._tree(list(_walk(self._progress.root, 0)), time.time()))
+
+    def leave(self, left: Left) -> None:
+        self._console.print("\n".join(left_lines(left)), markup=False)
 
     def finish(self, ending: Ending) -> None:
         *lines, last = closing_lines(ending, self._options)

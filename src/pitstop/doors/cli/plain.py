@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
+from pitstop.doors.cli.closing import Ending, Left, closing_lines, format_seconds, left_lines
 from pitstop.service.flows import FlowInfo
 from pitstop.service.runs import EventInfo, Output, WorkspaceProgress, printable
 
@@ -61,6 +61,9 @@ class PlainDisplay:
     def close(self) -> None:
         for occurrence in {occurrence for occurrence, _ in self._begun}:
             self._end_lines(occurrence)
+
+    def leave(self, left: Left) -> None:
+        self.note("\n".join(left_lines(left)))
 
     def finish(self, ending: Ending) -> None:
         self.note("\n".join(closing_lines(ending, self._options)))

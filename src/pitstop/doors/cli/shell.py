@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, in_another_process, open_chosen
+from pitstop.doors.cli.choosing import add_server_option, open_chosen
 from pitstop.doors.cli.exit_codes import DETACHED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
@@ -34,7 +34,7 @@ def shell_command(words: Sequence[str], open_service: OpenService, interrupts: I
 async def _open(opening: Opening, options: argparse.Namespace) -> int:
     from pitstop.doors.cli.debug.screen import Screen
     from pitstop.doors.cli.debug.shell import run_command, terminal_size, use_terminal
-    from pitstop.errors import CommandRefused, NotRunning
+    from pitstop.errors import CommandRefused, InAnotherProcess, NotRunning, RunLeft
     from pitstop.service.caller import LOCAL
     from pitstop.service.runs import ENDED
 
@@ -46,10 +46,12 @@ async def _open(opening: Opening, options: argparse.Namespace) -> int:
             terminal = await service.workspaces.shell(
                 LOCAL, run.id, options.step, mode=mode, rows=rows, cols=cols, record=options.record
             )
+        except RunLeft:
+            raise
         except NotRunning as error:
             if (await run.info()).status in ENDED:
                 raise CommandRefused(f"run {run.id} has ended") from error
-            raise in_another_process(run.id) from error
+            raise InAnotherProcess(run.id) from error
         try:
             if options.command is None:
                 await use_terminal(terminal, size)

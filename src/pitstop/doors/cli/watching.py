@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.choosing import elsewhere_of, server_of
-from pitstop.doors.cli.closing import Ending
+from pitstop.doors.cli.closing import Ending, Left, left_at
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
@@ -40,6 +40,10 @@ class Display(Protocol):
 
     def close(self) -> None: ...
 
+    def leave(self, left: Left) -> None:
+        """Tell where the run was left, and how to return; the last that is shown."""
+        ...
+
     def finish(self, ending: Ending) -> None:
         """Tell how it ended; the last that is shown."""
         ...
@@ -66,6 +70,9 @@ async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespac
     async with watch.attachable() if options.attachable else nullcontext(), watch:
         with interrupts.taken_by(watch.interrupt):
             stop = await watch.follow()
+            if stop is not None and not is_terminal:
+                display.leave(left_at(run, stop, options))
+                return exit_codes.DETACHED
             if stop is not None:  # where a signal still ends the run, until the debugger has them
                 from pitstop.doors.cli.debug.steering import steer
 
@@ -128,7 +135,7 @@ class Watch:
             yield
 
     async def follow(self) -> EventInfo | None:
-        """The stop at which the run was left, if it was: what comes after it is not shown."""
+        """The stop to debug at, or where the run was left, if any: what comes after it is not shown."""
         unhear, unhear_progress = self._run.hear_output(self._early.hear), self._run.hear_progress(self._show_progress)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
@@ -206,7 +213,10 @@ class Watch:
         return str(read_settings().runs / self._run.id / "artifacts")
 
     async def _is_for_somebody(self, event: EventInfo) -> bool:
-        """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
+        """Whether to watch no further: it is debugged there, or left there for later.
+
+        A run that cannot be left is ended, and goes on through stops on its way to that.
+        """
         if self.is_interrupted or self._stopped_at is not None:
             from pitstop.doors.cli.passing import pass_stops
 
@@ -216,6 +226,9 @@ class Watch:
             self._display.note(f"paused at {event.fields['occurrence']}: pitstop debug {self._run.id}")
             return False
         if self._is_terminal:
+            return True
+        with suppress(CommandRefused):  # not all of it is stored
+            await self._service.runs.leave(LOCAL, self._run.id)
             return True
         self._stopped_at = event.fields["step"]
         await _said(self._cancel("it paused, but there is no terminal to debug in"))

@@ -13,9 +13,9 @@ from pitstop.events.outcome import Outcome
 from pitstop.events.types import StepFinished
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Scope
-from pitstop.platform.fix.failures import Failures, failures_of
 from pitstop.platform.fix.state import FixState, fold
-from pitstop.platform.fix.tree import Tree
+from pitstop.platform.reports.failures import Failures, failures_of
+from pitstop.platform.workspace_tree import Tree
 from pitstop.steps.workplace import Workplace
 
 MOST_FINGERPRINTS = 2_000

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from unicodedata import normalize
 
-from pitstop.platform.fix.failures import Failure
+from pitstop.platform.reports.failures import Failure
 
 LONGEST_TOPIC = 60
 _ENDING = "_failures"

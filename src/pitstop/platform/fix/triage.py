@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from pitstop.platform.fix.failures import Failures, lines_of
+from pitstop.platform.reports.failures import Failures, lines_of
 
 _MOST_EVIDENCE = 5
 _EVIDENCE_CHARACTERS = 200

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from pitstop.events.outcome import Outcome
 from pitstop.platform.fix.bench import Bench, Ran
-from pitstop.platform.fix.failures import Failures
 from pitstop.platform.fix.state import START
 from pitstop.platform.fix.triage import flaky, infrastructure_evidence, pre_existing
+from pitstop.platform.reports.failures import Failures
 
 LAST_FAILED = "--last-failed"  # of pytest
 

@@ -19,7 +19,7 @@ from pitstop.service.desks import Service
 from pitstop.service.local.agents import AgentDesk, FindEngine
 from pitstop.service.local.flows import Examine, FlowDesk
 from pitstop.service.local.runs import RunDesks
-from pitstop.store.port import RunStore
+from pitstop.store.port import LocalStore
 
 if TYPE_CHECKING:  # a run need not load these
     from pitstop.runs.past_run import EndElsewhere
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a run need not load these
 
 @asynccontextmanager
 async def open_local_service(
-    store: RunStore,
+    store: LocalStore,
     backends: Backends,
     examine: Examine,
     find_engine: FindEngine,

@@ -1,5 +1,6 @@
 """The desks for runs, debugging and workspaces, over the runs that this process owns."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -53,6 +54,14 @@ class RunDesks:
         caller.require("operator")
         await self._owned.delete(run)
         await self._record(caller, "delete_run", run)
+
+    async def leave(self, caller: Caller, run: str) -> None:
+        caller.require("operator")
+        await self._owned.leave(run)
+
+    async def take_up(self, caller: Caller, run: str, secrets: Mapping[str, str]) -> "LiveRun | PastRun":
+        caller.require("operator")
+        return await self._owned.take_up(run, secrets)
 
     async def answer(
         self, caller: Caller, run: str, occurrence: str, *, approved: bool, by: str = "", comment: str = ""

@@ -1,11 +1,13 @@
 """The desk for runs, on a server."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from pitstop.runs.run_info import RunInfo, RunPage, RunQuery
+from pitstop.errors import NotRunning
+from pitstop.runs.run_info import ENDED, RunInfo, RunPage, RunQuery
 from pitstop.runs.run_request import RerunRequest, RunRequest
 from pitstop.service.caller import Caller
 from pitstop.service.remote.bodies import run_body
@@ -49,6 +51,15 @@ class RemoteRuns:
 
     async def delete(self, caller: Caller, run: str) -> None:
         await self._connection.ask("DELETE", _path(run))
+
+    async def leave(self, caller: Caller, run: str) -> None:
+        await self._found(run)  # UnknownRun; it is the server that has the run
+
+    async def take_up(self, caller: Caller, run: str, secrets: Mapping[str, str]) -> RemoteRun:
+        found = await self._found(run)
+        if (await found.info()).status in ENDED:
+            raise NotRunning
+        return found
 
     async def answer(
         self, caller: Caller, run: str, occurrence: str, *, approved: bool, by: str = "", comment: str = ""

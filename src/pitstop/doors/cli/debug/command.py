@@ -3,12 +3,12 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, elsewhere_of, in_another_process, open_chosen, server_of
+from pitstop.doors.cli.choosing import add_server_option, elsewhere_of, open_chosen, server_of
 from pitstop.doors.cli.debug.script import ScriptLine, check_script
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
@@ -30,7 +30,7 @@ from pitstop.service.debugging import Debugger, verbs
 
 if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.desks import Service
-    from pitstop.service.runs import ActiveRun, DebugRequest
+    from pitstop.service.runs import ActiveRun, DebugRequest, RunInfo
 
 EPILOG = """\
 -c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
@@ -38,9 +38,12 @@ the run waits for its next stop; one that fails cancels the run, with exit code 
 opens; otherwise the run continues to its end. Breakpoints and watches that you set are saved with the flow and active
 again the next time. With -c or -x, saved ones are neither used nor changed, unless you pass --saved.
 
+A run that was left paused, or whose process was killed, is resumed where it was. Without a terminal it is left at its
+next stop after the last command, with exit code 77; after a command that failed, too, with exit code 2.
+
   pitstop debug ci.yaml
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
-  pitstop debug 20260131-120000-a1b2c3     re-runs an ended run from its failure; pauses an active run
+  pitstop debug 20260131-120000-a1b2c3     resumes a run that was left; re-runs an ended run from its failure
   pitstop debug 20260131-120000-a1b2c3 --shell     the same, and opens a shell at the stop first
 """
 LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to the stop
@@ -92,17 +95,32 @@ async def _debug(
 ) -> int:
     async with opening as service:
         found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
+        is_resumed = False
+        told: int | None
         if found is None:
             debug = _read_debug(options, options.from_step)
             request = read_request(options, debug, can_ask=has_terminal())
             run = await service.runs.start(LOCAL, request)
             await _tell_saved(service, run, debug)
+            told = run.carried_over  # all is to be seen
         else:
-            run = await _take_up(service, found, options)
-        told = None if run is found else run.carried_over  # of one that begins here, all is to be seen
+            info, secrets = await found.info(), read_secrets(options)
+            resumed = await _resume(service, info, options, secrets, is_here=elsewhere is None)
+            run = resumed or await _rerun(service, info, options, secrets)
+            is_resumed = resumed is not None and elsewhere is None
+            told = run.carried_over if resumed is None else info.last_event if is_resumed else None
         from pitstop.doors.cli.debug.steering import steer
 
-        return await steer(service, run, interrupts, commands, elsewhere=elsewhere, record=options.record, told=told)
+        return await steer(
+            service,
+            run,
+            interrupts,
+            commands,
+            elsewhere=elsewhere,
+            record=options.record,
+            told=told,
+            is_resumed=is_resumed,
+        )
 
 
 def _read_debug(options: argparse.Namespace, from_step: str | None) -> "DebugRequest":
@@ -136,31 +154,47 @@ def is_flow_file(name: str) -> bool:
     return name.endswith(FLOW_ENDINGS) or Path(name).exists()
 
 
-async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Namespace) -> "ActiveRun":
-    """The run itself, paused, or a new one that begins where it failed."""
-    from pitstop.service.runs import ENDED, RerunRequest
+async def _resume(
+    service: "Service", info: "RunInfo", options: argparse.Namespace, secrets: Mapping[str, str], *, is_here: bool
+) -> "ActiveRun | None":
+    """The run itself, paused; None for one that has ended, or is to be run again.
 
-    info = await run.info()
-    debugger = Debugger(service.debugging, LOCAL, run.id)
-    if info.status not in ENDED:
-        try:
-            for wanted in read_breakpoints(options.breaks):
-                await debugger.say(wanted)
-            if not (await debugger.say(verbs.State())).stops:
-                await debugger.say(verbs.Pause())
-            return run
-        except NotRunning as error:
-            info = await run.info()
-            if info.status not in ENDED:  # and it has not ended just now
-                raise in_another_process(run.id) from error
+    A stop of another process has its lease there. One that is back here is attended to by the user at the prompt.
+    """
+    from pitstop.service.runs import ENDED
+
+    is_changed = options.from_step or options.commit or options.same_commit or options.given or options.inputs
+    if is_changed and info.status in ENDED:
+        return None
+    breakpoints = read_breakpoints(options.breaks)
+    try:
+        run = await service.runs.take_up(LOCAL, info.id, secrets)
+        debugger = Debugger(service.debugging, LOCAL, run.id)
+        for wanted in breakpoints:
+            await debugger.say(wanted)
+        if not (await debugger.say(verbs.State())).stops:
+            await debugger.say(verbs.Pause())
+        elif is_here and has_terminal():
+            await debugger.say(verbs.Extend(LEASE_SECONDS))
+    except NotRunning:
+        return None
+    return run
+
+
+async def _rerun(
+    service: "Service", info: "RunInfo", options: argparse.Namespace, secrets: Mapping[str, str]
+) -> "ActiveRun":
+    """A new run that begins where this one failed."""
+    from pitstop.service.runs import RerunRequest
+
     from_step = options.from_step or next((failure.step for failure in info.failures), None)
     return await service.runs.rerun(
         LOCAL,
-        run.id,
+        info.id,
         RerunRequest(
             from_step=from_step,
             inputs=read_inputs(options.inputs, options.given),
-            secrets=read_secrets(options),
+            secrets=secrets,
             commit=read_commit(options, info),
             debug=_read_debug(options, from_step),
             can_ask=has_terminal(),
@@ -231,6 +265,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _no_terminal(flow: str) -> str:
     name = program()
+    if not is_flow_file(flow):
+        return (
+            f"pitstop debug: there is no terminal to debug {flow} in. Pass debugger commands, for example:\n"
+            f"  {name} debug {flow} -c where -c vars -c leave    inspect a run, and leave it paused\n"
+            f"  {name} debug {flow} -c retry    retry the step at whose failure it is paused"
+        )
     return (
         f"pitstop debug: there is no terminal to debug {flow} in. Pass debugger commands, for example:\n"
         f"  {name} debug {flow} -c continue -c where -c vars -c quit    pause at the first failure and inspect it\n"

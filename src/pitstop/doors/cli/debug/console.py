@@ -48,7 +48,7 @@ class Console:
     """What is known and chosen by the person. `stop` is where the selected frame stands, once that was shown.
 
     `state` is the debugger's as it was last looked at. `ask` puts a question to the person. A run `elsewhere` can be
-    left alone, and other commands reach it with these words; one in this process ends with it.
+    left alone, and other commands reach it with these words; one in this process can only be left where it is paused.
 
     `told` is the event up to which the person knows what happened; without it, that is up to the stops that there are.
     """

@@ -9,7 +9,7 @@ from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.listings import summary_lines
 from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.script import ScriptLine
-from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
+from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import has_terminal
 from pitstop.service.debugging import verbs
@@ -30,25 +30,28 @@ async def steer(
     elsewhere: str | None = None,
     record: ShellRecord | None = None,
     told: int | None = None,
+    is_resumed: bool = False,
 ) -> int:
     """Steer a run until it has ended: by these commands, then at a prompt if there is a terminal. Gives the exit code.
 
     `told` is the event up to which it was shown already; None for a run of another process, which this one joins.
+    One that was resumed, and is paused after the commands, is left there.
     """
     screen = Screen()
     async with Console(service, run, screen, elsewhere=elsewhere, record=record, told=told) as console:
         with interrupts.taken_by(console.take_signal):
-            is_good = await run_script(console, commands, is_joined=told is None)
+            is_good = await run_script(console, commands, is_joined=told is None or is_resumed)
             if is_good and not console.is_ending:
                 if has_terminal():
                     from pitstop.doors.cli.debug.prompt import Prompt
 
                     await Prompt(console, read_settings().home / HISTORY).converse()
                 else:
-                    await carry_out(console, "detach")
+                    await carry_out(console, "leave" if is_resumed else "detach")
             await console.wait_over()
     if console.has_left:
-        return PASSED if is_good else BAD_USAGE
+        left = PASSED if console.elsewhere is not None else DETACHED
+        return left if is_good else BAD_USAGE
     summary = await run.wait()
     screen.say(*summary_lines(summary, (await console.debugger.say(verbs.State())).interventions))
     return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
@@ -57,7 +60,7 @@ async def steer(
 async def run_script(console: Console, commands: Sequence[ScriptLine], *, is_joined: bool = False) -> bool:
     """Execute commands in order, a move up to its stop. False when one was refused.
 
-    Then the run is cancelled, or, if it belongs to another process, left as it is.
+    Then the run is cancelled; one that did not begin here is left as it is.
     """
     for number, line in enumerate(commands):
         await console.wait_settled()
@@ -69,7 +72,10 @@ async def run_script(console: Console, commands: Sequence[ScriptLine], *, is_joi
         if not await carry_out(console, line.text):
             why = "" if is_joined else ", so the run is cancelled"
             console.screen.say(Text(f"{line.place}: {line.text}: the command failed{why}", style="yellow"))
-            await carry_out(console, "leave" if is_joined else "quit")
+            if is_joined and console.elsewhere is None:
+                await console.wait_settled()  # a run of this process can only be left where it is paused
+            if not console.is_ending:
+                await carry_out(console, "leave" if is_joined else "quit")
             return False
         if console.has_quit:
             return True

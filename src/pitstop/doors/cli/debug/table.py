@@ -343,7 +343,9 @@ or fails by its exit code, and the run pauses again. If the terminal is closed f
         takes="file",
     ),
     CommandSpec("detach", "detach", "Let the run finish without pausing.", SESSION, read.read_nothing),
-    CommandSpec("leave", "leave", "Leave a run on a server paused, for the next client.", SESSION, read.read_nothing),
+    CommandSpec(
+        "leave", "leave", "Leave the run paused, for later or for the next client.", SESSION, read.read_nothing
+    ),
     CommandSpec(
         "help",
         "help [COMMAND]",

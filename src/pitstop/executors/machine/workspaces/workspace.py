@@ -291,10 +291,13 @@ def find_workspaces(workspaces: Path, *, kept: bool) -> list[str]:
         root = lock_file.with_suffix("")
         record = _read_record(root)
         is_kept = record is not None and record.state == KEPT
-        with contextlib.suppress(WorkspaceBusy):
+        try:
             _check_free(root, record)
-            if root.is_dir() and is_kept is kept and _is_named(root, record):
-                found.append(root.name)
+        except WorkspaceBusy as busy:
+            if not busy.soon_over:
+                continue
+        if root.is_dir() and is_kept is kept and _is_named(root, record):
+            found.append(root.name)
     return found
 
 

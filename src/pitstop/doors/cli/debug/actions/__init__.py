@@ -29,7 +29,7 @@ async def carry_out(console: Console, line: str) -> bool:
         return False
     if spec.moves:
         await console.went_on(line if spec.name in REPEATED else None)
-    else:
+    elif not console.has_left:
         await console.look()
     return True
 

@@ -130,8 +130,8 @@ async def detach(console: Console, _: None) -> None:
 
 async def leave(console: Console, _: None) -> None:
     if console.elsewhere is None:
-        raise BadCommand("this run belongs to this process: `quit` cancels it, `detach` lets it finish")
-    command = f"{program()} debug {console.run.id}{console.elsewhere}"
+        await console.service.runs.leave(LOCAL, console.run.id)
+    command = f"{program()} debug {console.run.id}{console.elsewhere or ''}"
     console.screen.say(Text(f"left paused: `{command}` returns to it", style="dim"))
     console.leave()
 

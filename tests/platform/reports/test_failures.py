@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitstop.platform.fix.failures import Failure, Failures, failures_of, normalized
+from pitstop.platform.reports.failures import Failure, Failures, failures_of, normalized
 
 PYTEST = """\
 E.FFF                                                                    [100%]
