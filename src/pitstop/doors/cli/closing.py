@@ -73,19 +73,29 @@ def closing_lines(ending: Ending, options: Namespace) -> list[str]:
 
 
 def left_at(run: ActiveRun, stop: EventInfo, options: Namespace) -> Left:
-    way_on = "retry" if stop.fields["position"] == "error" else "continue"
-    scripts: tuple[tuple[str, ...], ...] = ((), ("-c", "where", "-c", "vars", "-c", "leave"), ("-c", way_on))
-    commands = tuple(resume_command(options, run.id, *script) for script in scripts)
-    return Left(run, stop.fields["stop"], stop.fields["step"], commands)
+    scripts: tuple[tuple[str, ...], ...] = ((), ("-c", "where", "-c", "vars", "-c", "leave"))
+    commands = [resume_command(options, run.id, *script) for script in scripts]
+    if "escalated" in stop.fields["reasons"]:
+        commands += fix_commands(run.id)
+    else:
+        way_on = "retry" if stop.fields["position"] == "error" else "continue"
+        commands.append(resume_command(options, run.id, "-c", way_on))
+    return Left(run, stop.fields["stop"], stop.fields["step"], tuple(commands))
+
+
+def fix_commands(run: str) -> list[str]:
+    """The ways to continue a fix loop that gave up."""
+    ways = ("take-over", 'guide "TEXT"', "roll-back N", 'skip "REASON"', "stop")
+    return [f"{program()} fix {run} {way}" for way in ways]
 
 
 def left_lines(left: Left) -> list[str]:
-    resume, look, go_on = left.commands
+    resume, look, *go_on = left.commands
     where = f"{left.step or 'its end'}{placed(left.run, left.step)}, stop {left.stop}"
     return [
         f"{left.run.flow.name} is paused at {where}: no terminal to debug in",
         f"inspect it: {look}",
-        f"resume it: {go_on}",
+        *(f"resume it: {command}" for command in go_on),
         f"debug it: {resume}",
     ]
 

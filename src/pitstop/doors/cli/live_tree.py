@@ -44,7 +44,8 @@ class LiveDisplay:
 
     def show(self, event: EventInfo) -> None:
         self._progress.apply(event)
-        if event.kind == "step.noted" and event.fields["note"].startswith("fix."):
+        is_shown_at_stop = event.fields.get("note") == "fix.escalated"
+        if event.kind == "step.noted" and event.fields["note"].startswith("fix.") and not is_shown_at_stop:
             from pitstop.doors.cli.fix.lines import fix_line
 
             line = fix_line(event)

@@ -62,14 +62,21 @@ def is_at_terminal(options: argparse.Namespace) -> bool:
     return has_terminal() and not options.json
 
 
-async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts) -> int:
-    """Show a run that has just been started. Gives the exit code."""
+async def watch_run(
+    service: Service,
+    run: ActiveRun,
+    options: argparse.Namespace,
+    interrupts: Interrupts,
+    *,
+    told: int | None = None,
+) -> int:
+    """Show a run that has just been started, or what comes after event `told`. Gives the exit code."""
     is_terminal = is_at_terminal(options)
     display = _display(run, options, is_terminal=is_terminal)
     watch = Watch(service, run, display, is_terminal=is_terminal, server=server_of(options))
     async with watch.attachable() if options.attachable else nullcontext(), watch:
         with interrupts.taken_by(watch.interrupt):
-            stop = await watch.follow()
+            stop = await watch.follow(told)
             if stop is not None and not is_terminal:
                 display.leave(left_at(run, stop, options))
                 return exit_codes.DETACHED
@@ -134,13 +141,13 @@ class Watch:
             self._display.note(f"attach with: pitstop debug {self._run.id}")
             yield
 
-    async def follow(self) -> EventInfo | None:
+    async def follow(self, told: int | None = None) -> EventInfo | None:
         """The stop to debug at, or where the run was left, if any: what comes after it is not shown."""
         unhear, unhear_progress = self._run.hear_output(self._early.hear), self._run.hear_progress(self._show_progress)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
         try:
-            async for event in self._run.events(self._run.carried_over):
+            async for event in self._run.events(self._run.carried_over if told is None else told):
                 self._show(event)
                 if event.kind == "debug.stopped" and await self._is_for_somebody(event):
                     return event

@@ -3,29 +3,26 @@
 import argparse
 import asyncio
 import json
-import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.app import Opening, OpenService
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
-from pitstop.doors.cli.fix.lines import closing, summary_markdown
+from pitstop.doors.cli.fix.delivering import STEP, finish
 from pitstop.doors.cli.fix.own_tree import SHOWN_IGNORED, OwnTree, take_tree
-from pitstop.doors.cli.fix.ways import WAYS, way_command
+from pitstop.doors.cli.fix.ways import CHOICES, return_to, way_command
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import read_secrets
 from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
-from pitstop.errors import BadInputs, GitProblem
-from pitstop.program import program
+from pitstop.errors import BadInputs
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
 from pitstop.service.runs import ActiveRun, DebugRequest, FixRequest, RerunRequest, RunQuery, RunRequest
 
-STEP = "test"
 LEASE_SECONDS = 4 * 3600.0
 MOST_RUNS = 50  # that are looked at for the last one that failed
 EPILOG = """\
@@ -45,15 +42,14 @@ Exit codes: 0 fixed, flaky or skipped; 1 not fixed; 77 paused for you, without a
 
 def fix_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     own, command = _split(words)
-    if command is None and len(own) > 1 and own[1] in WAYS:
+    if command is None and len(own) > 1 and own[1] in CHOICES:
         return way_command(own, open_service, interrupts)
     options = _parser().parse_args(own)
     options.workspace, options.given, options.inputs, options.flow = ".", [], None, None
-    if options.resume is not None:
-        from pitstop.doors.cli.debug.command import debug_command
-
-        return debug_command([options.resume, *_again(options)], open_service, interrupts)
     opening = open_chosen(options, open_service)
+    if options.resume is not None:
+        options.run, options.way = options.resume, None
+        return asyncio.run(return_to(opening, options, interrupts))
     if command is None:
         return asyncio.run(_fix_run(opening, options, interrupts))
     if not command:
@@ -74,19 +70,12 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return given[:at], given[at + 1 :]
 
 
-def _again(options: argparse.Namespace) -> list[str]:
-    """The options that the debugger takes as well."""
-    server = server_of(options)
-    words = [word for each in options.secret for word in ("--secret", each)]
-    return words if server is None else [*words, "--server", server]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop fix",
         allow_abbrev=False,
         usage="pitstop fix [OPTIONS] -- COMMAND...\n       pitstop fix [OPTIONS] [RUN]\n"
-        "       pitstop fix RUN take-over|guide|roll-back|skip|stop [TEXT]",
+        "       pitstop fix RUN take-over|continue|guide|roll-back|skip|stop [TEXT]",
         description="Run a command, and let agents repair what it finds.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -214,52 +203,4 @@ async def _watch(
     tree: OwnTree | None = None,
 ) -> int:
     code = await watch_run(service, run, options, interrupts)
-    return code if code == exit_codes.DETACHED else await _finish(run, tree, options, what, code)
-
-
-async def _finish(run: ActiveRun, tree: OwnTree | None, options: argparse.Namespace, what: str, code: int) -> int:
-    """Say what became of it, and bring it to the user's folder."""
-    notes = [
-        (event.fields["note"], event.fields["data"])
-        async for event in run.events(run.carried_over)
-        if event.kind == "step.noted" and event.fields["note"].startswith("fix.")
-    ]
-    told = [data for _, data in notes]
-    ended = next((data for name, data in reversed(notes) if name == "fix.ended"), None)
-    summary = options.summary or os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        await asyncio.to_thread(_append, Path(summary), summary_markdown(ended, told, what))
-    if ended is None:
-        return code
-    lines = [*closing(ended, told)]
-    if tree is not None:
-        lines += await _deliver(run, tree, ended)
-    print("\n".join(lines), file=sys.stderr if options.json else sys.stdout)
-    return code
-
-
-def _append(file: Path, text: str) -> None:
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write(text)
-
-
-async def _deliver(run: ActiveRun, tree: OwnTree, ended: Mapping[str, Any]) -> list[str]:
-    """Apply the fix, if the folder is as it was; else the reports. All commits are on a branch."""
-    patch = b"".join([block async for block in run.artifact(f"{STEP}.patch")])
-    bundle = b"".join([block async for block in run.artifact(f"{STEP}.bundle")])
-    branch = f"fix/{run.id}"
-    is_fixed = ended["outcome"] in ("fixed", "taken_over")
-    is_same = is_fixed and await asyncio.to_thread(tree.is_unchanged)
-    told = []
-    try:
-        await asyncio.to_thread(tree.apply, patch, only=None if is_same else "debug")
-        if is_same:
-            return ["the fix is applied to this folder, not committed"]
-        told += ["this folder has changed meanwhile, so the fix is not applied"] if is_fixed else []
-    except GitProblem as error:
-        told.append(f"could not apply it to this folder: {error.reason}")
-    if bundle and tree.has_git and await asyncio.to_thread(tree.fetch, bundle, branch):
-        told.append(f"all commits are on the branch {branch}: git diff {tree.commit[:12]} {branch}")
-    elif is_fixed:
-        told.append(f"the fix is stored: {program()} artifacts {run.id} {STEP}.patch | git apply")
-    return told
+    return code if code == exit_codes.DETACHED else await finish(run, tree, options, what, code)

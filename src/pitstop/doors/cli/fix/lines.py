@@ -54,6 +54,8 @@ def fix_line(event: EventInfo) -> str | None:
         case "fix.judged":
             why = f" ({data['why']})" if data["why"] else ""
             return f"iteration {data['n']}: {MEANINGS.get(data['verdict'], data['verdict'])}{why}"
+        case "fix.escalated":
+            return "gave up\n" + str(data["message"])
         case "fix.ended":
             return TITLES.get(str(data["outcome"]))
     return None

@@ -75,6 +75,14 @@ def take_tree(folder: Path) -> OwnTree:
         ) from error
 
 
+def tree_again(folder: Path, commit: str) -> OwnTree | None:
+    """The tree that was taken as this commit; None if it was another folder's."""
+    for source in (folder, _repository_for(folder)):
+        if _asks(source, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
+            return OwnTree(folder, source, commit, None)
+    return None
+
+
 def _take_tree(folder: Path) -> OwnTree:
     is_ignored = _asks(folder, "check-ignore", "-q", str(folder)) is not None  # by a repository around it
     has_git = not is_ignored and _asks(folder, "rev-parse", "--verify", "-q", "HEAD") is not None
