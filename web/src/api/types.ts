@@ -29,6 +29,7 @@ export type {
   ConflictFile,
   ContextInfo,
   DebugState,
+  DecideForm,
   Delivered,
   DeliveryInfo,
   Diff,
@@ -109,13 +110,6 @@ export type StepTypeHelp = Omit<server.StepTypeHelp, "config"> & { config: Schem
 export type WatchValue = { value: unknown } | { error: string };
 export type StepKind = server.StepForm["kind"];
 
-/** How a step that gave up continues. `text`: the guidance, the iteration to go back to (or `base`), or the reason. */
-export type DecideForm = {
-  stop: number;
-  choice: "take_over" | "guide" | "roll_back" | "skip" | "stop";
-  text?: string;
-};
-
 /** Each verb of `POST /runs/{run}/debug/{verb}` with its body. */
 export type DebugVerbs = {
   continue: server.ContinueForm;
@@ -123,7 +117,7 @@ export type DebugVerbs = {
   step: server.StepForm;
   skip: server.SkipForm;
   retry: server.RetryForm;
-  decide: DecideForm;
+  decide: server.DecideForm;
   force: server.ForceForm;
   inject: server.InjectForm;
   uninject: server.UninjectForm;

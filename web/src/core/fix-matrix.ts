@@ -13,7 +13,7 @@ export type TestRow = {
   cells: TestCell[];
 };
 
-/** The rows that fail now come first; `more` counts what failed and is in no row. */
+/** What fails now comes first, then what was repaired last; `more` counts what failed and is in no row. */
 export type TestMatrix = { columns: FixTested[]; rows: TestRow[]; more: number };
 
 const MOST_ROWS = 50;
@@ -38,8 +38,8 @@ export function testMatrix({ tested, triage }: FixView): TestMatrix {
       cells: failed.map((now, at) => cellOf(prints, now, failed[at - 1])),
     };
   });
-  const isOver = ({ cells }: TestRow) => Number(cells.at(-1) === "passing");
-  const rows = all.sort((one, other) => isOver(one) - isOver(other)).slice(0, MOST_ROWS);
+  const lastFailure = ({ cells }: TestRow) => cells.findLastIndex((each) => each !== "passing");
+  const rows = all.sort((one, other) => lastFailure(other) - lastFailure(one)).slice(0, MOST_ROWS);
   const inRows = new Set(rows.flatMap(({ test }) => (byTest.get(test) ?? []).map(({ fingerprint }) => fingerprint)));
   const most = Math.max(0, ...columns.map((each) => each.total - each.failures.length)); // that have no fingerprint
   return { columns, rows, more: failures.size - inRows.size + most };

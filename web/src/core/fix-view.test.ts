@@ -30,8 +30,8 @@ test("a loop that fixed the tests in two iterations", () => {
   expect(testMatrix(fix)).toMatchObject({
     columns: [{ n: 0 }, { n: 1 }, { n: 2 }],
     rows: [
-      { test: "tests/test_till.py::test_rounds", cells: ["failing", "passing", "passing"] },
       { test: "tests/test_till.py::test_taxes", cells: ["failing", "failing", "passing"] },
+      { test: "tests/test_till.py::test_rounds", cells: ["failing", "passing", "passing"] },
     ],
     more: 0,
   });

@@ -1,7 +1,7 @@
 import { Wrench } from "lucide-react";
 import { Fragment, type ReactNode, useMemo } from "react";
 import { useArtifacts } from "@/api/queries";
-import { stepOf, useRun, useRunValue } from "@/api/run-context";
+import { stepOf, useRun } from "@/api/run-context";
 import type { StopInfo } from "@/api/types";
 import { formatCost } from "@/core/agent-view";
 import { durationsOf } from "@/core/durations";
@@ -20,8 +20,6 @@ import { useNow } from "@/ui/hooks";
 import { Choice, PanelBar, Section } from "@/ui/panel";
 import { Badge, StatusBadge, StatusIcon } from "@/ui/status-icon";
 import { TickedText } from "@/ui/ticked-text";
-
-const PATCH = "fix.patch"; // the whole change, as the loop stores it
 
 /** A fix loop: its state, the tests by iteration, each iteration, and how to continue where it gave up. */
 export function FixPanel() {
@@ -60,8 +58,10 @@ function Loop({ occurrence, stop }: { occurrence: string; stop: StopInfo | null 
   const { run, view, isViewer } = useRun("run", "view", "version", "isViewer");
   const events = view.fixes.get(occurrence);
   const fix = useMemo(() => foldFix(events ?? []), [events]);
-  const ended = useRunValue(({ view }) => view.ended);
-  const patch = useArtifacts(run.id, ended).data?.find(({ path }) => path === PATCH);
+  const version = events?.length ?? 0; // files are stored before they are noted
+  const patch = useArtifacts(run.id, version).data?.find(
+    ({ path }) => path === `${view.steps.get(occurrence)?.step}.patch`,
+  );
   const escalation = fix.turns.findLast((turn) => turn.kind === "escalated");
   return (
     <div
@@ -96,13 +96,18 @@ function Loop({ occurrence, stop }: { occurrence: string; stop: StopInfo | null 
         {fix.iterations.map((each) => (
           <Fragment key={each.n}>
             <Item>
-              <Iteration iteration={each} fix={fix} links={<StepLinks occurrence={occurrence} n={each.n} />} />
+              <Iteration
+                iteration={each}
+                fix={fix}
+                version={version}
+                links={<StepLinks occurrence={occurrence} n={each.n} />}
+              />
             </Item>
             <Turns fix={fix} after={each.n} />
           </Fragment>
         ))}
       </ol>
-      {patch && <StoredText path={PATCH} title="The whole change" isPatch />}
+      {patch && <StoredText path={patch.path} version={version} title="The whole change" isPatch />}
     </div>
   );
 }
@@ -237,7 +242,7 @@ function StepLinks({ occurrence, n }: { occurrence: string; n: number }) {
           }}
         >
           <StatusIcon status={step.status} className="size-3.5" />
-          {step.occurrence.slice(base.length)}
+          {step.occurrence.slice(base.length).replace("#", " #")}
         </Choice>
       ))}
     </div>

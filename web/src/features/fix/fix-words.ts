@@ -26,7 +26,7 @@ const TRIAGE: Record<string, string> = {
   infrastructure: "Infrastructure: no code was tested, so there is nothing to fix",
   flaky: "Flaky: passed when run again",
   pre_existing: "Pre-existing: failed before this change too",
-  failing: "Failing: reproducible, and new with this change",
+  failing: "Failing: the same when run again",
 };
 
 export function triageWords(verdict: string): string {
@@ -34,18 +34,18 @@ export function triageWords(verdict: string): string {
 }
 
 const VERDICTS: Record<string, readonly [word: string, tone: Tone, meaning: string]> = {
-  fixed: ["fixed", "passed", "All tests pass."],
-  progress: ["progress", "running", "Some failures are gone, and none are new."],
-  moved: ["moved", "warning", "The earlier failures are gone, and others appeared."],
-  mixed: ["mixed", "warning", "Some failures are gone, and some are new."],
-  same: ["same", "warning", "The failures are the same as before."],
-  worse: ["worse", "failed", "All earlier failures are still there, and some are new."],
-  oscillating: ["oscillating", "warning", "These failures have been seen before: the loop goes in circles."],
-  flaky: ["flaky", "warning", "The tests passed, and failed when run again."],
-  no_diagnosis: ["no diagnosis", "warning", "The agent wrote no usable report."],
-  no_fix: ["no fix", "warning", "The agent did not complete the fix."],
-  no_change: ["no change", "warning", "The agent changed no files."],
-  refused: ["refused", "warning", "The change was refused and not applied."],
+  fixed: ["fixed", "passed", "All tests pass"],
+  progress: ["progress", "running", "Some failures are gone, and none are new"],
+  moved: ["moved", "warning", "The earlier failures are gone, and others appeared"],
+  mixed: ["mixed", "warning", "Some failures are gone, and some are new"],
+  same: ["same", "warning", "The failures are the same as before"],
+  worse: ["worse", "failed", "All earlier failures are still there, and some are new"],
+  oscillating: ["oscillating", "warning", "These failures were there before"],
+  flaky: ["flaky", "warning", "The tests passed, and failed when run again"],
+  no_diagnosis: ["no diagnosis", "warning", "The agent wrote no usable report"],
+  no_fix: ["no fix", "warning", "The agent did not complete the fix"],
+  no_change: ["no change", "warning", "The agent changed no files"],
+  refused: ["refused", "warning", "The change was refused and not applied"],
 };
 
 export function verdictWords(verdict: string): readonly [word: string, tone: Tone, meaning: string] {

@@ -8,10 +8,10 @@ import { Facts } from "@/ui/panel";
 import { Badge } from "@/ui/status-icon";
 import { TickedText } from "@/ui/ticked-text";
 
-type IterationProps = { iteration: FixIteration; fix: FixView; links: ReactNode };
+type IterationProps = { iteration: FixIteration; fix: FixView; version: number; links: ReactNode };
 
 /** One iteration: what was found, what was changed, and what came of it. */
-export function Iteration({ iteration, fix, links }: IterationProps) {
+export function Iteration({ iteration, fix, version, links }: IterationProps) {
   const { n, report, change, retries, judged, started_at, ended_at } = iteration;
   const [word, tone, meaning] = judged ? verdictWords(judged.verdict) : ["", "neutral" as const, ""];
   const isRolledBack = fix.turns.some((turn) => turn.kind === "rolled_back" && turn.to < n && turn.n >= n);
@@ -30,7 +30,9 @@ export function Iteration({ iteration, fix, links }: IterationProps) {
       </div>
       {judged && (
         <p>
-          {meaning} {judged.why !== "" && <TickedText text={judged.why} />}{" "}
+          {meaning}
+          {judged.why !== "" && !change?.touches_tests.length && <TickedText text={`: ${judged.why}`} />}
+          {". "}
           {judged.best !== n && <span className="text-muted">Best so far: {treeWords(judged.best)}.</span>}
         </p>
       )}
@@ -58,7 +60,12 @@ export function Iteration({ iteration, fix, links }: IterationProps) {
         ]}
       />
       {report && report.path !== "" && (
-        <StoredText path={report.path} title="Report" note={report.status === "failed" ? "incomplete" : undefined} />
+        <StoredText
+          path={report.path}
+          version={version}
+          title="Report"
+          note={report.status === "failed" ? "incomplete" : undefined}
+        />
       )}
       {links}
     </>

@@ -1,5 +1,5 @@
 import { useArtifactText } from "@/api/queries";
-import { useRun, useRunValue } from "@/api/run-context";
+import { useRun } from "@/api/run-context";
 import { reportParts } from "@/core/report-sections";
 import { Loading } from "@/ui/feedback";
 import { Fold } from "@/ui/fold";
@@ -7,12 +7,19 @@ import { Facts, Section } from "@/ui/panel";
 import { PatchText } from "@/ui/patch-text";
 import { TickedText } from "@/ui/ticked-text";
 
-type StoredTextProps = { path: string; title: string; note?: string; isPatch?: boolean };
+type StoredTextProps = {
+  path: string;
+  /** Another one when the file may have changed. */
+  version: number;
+  title: string;
+  note?: string;
+  isPatch?: boolean;
+};
 
 const MOST = 200_000; // characters of a patch that are drawn
 
 /** A file that the loop has stored, in a line that opens to its text. */
-export function StoredText({ path, title, note, isPatch = false }: StoredTextProps) {
+export function StoredText({ path, version, title, note, isPatch = false }: StoredTextProps) {
   return (
     <div className="rounded-md border border-line">
       <Fold
@@ -27,16 +34,15 @@ export function StoredText({ path, title, note, isPatch = false }: StoredTextPro
           </>
         }
       >
-        <Opened path={path} isPatch={isPatch} />
+        <Opened path={path} version={version} isPatch={isPatch} />
       </Fold>
     </div>
   );
 }
 
-function Opened({ path, isPatch }: { path: string; isPatch: boolean }) {
+function Opened({ path, version, isPatch }: { path: string; version: number; isPatch: boolean }) {
   const { run } = useRun("run");
-  const ended = useRunValue(({ view }) => view.ended); // it may be stored, or longer, when another step has ended
-  const { data, error } = useArtifactText(run.id, path, ended);
+  const { data, error } = useArtifactText(run.id, path, version);
   if (error && data === undefined) return <p className="text-failed">{error.message}</p>;
   if (data === undefined) return <Loading />;
   if (isPatch) return <PatchText text={data.slice(0, MOST)} isCut={data.length > MOST} isWhole />;

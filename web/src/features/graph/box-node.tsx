@@ -170,7 +170,7 @@ function Timing({ state }: { state: BoxState }) {
   const call = state.stop && callOf(state.stop.occurrence);
   if (call) return <span className="shrink-0 font-medium text-paused text-xs">at call {call}</span>;
   if (state.stop) {
-    if (hasGivenUp(state.stop.reasons)) return <span className="font-medium text-paused text-xs">gave up</span>;
+    if (hasGivenUp(state.stop.reasons)) return null; // it has an iteration in its place
     const isFailure = state.stop.position === "error";
     return (
       <span className={classNames("font-medium text-xs", isFailure ? "text-failed" : "text-paused")}>
