@@ -89,9 +89,9 @@ def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess
 
 def _fix_loop(settings: Settings, workplace: "Workplace") -> "Combine":
     async def run_fix(activation: "Activation", config: Mapping[str, Any]) -> "Outcome":
-        from pitstop.platform.fix.loop import FixLoop
+        from pitstop.platform.fix.loop import run_fix_loop
 
-        return await FixLoop(workplace, activation, config, is_on=settings.has_fix_loops).run()
+        return await run_fix_loop(workplace, activation, config, is_on=settings.has_fix_loops)
 
     return run_fix
 

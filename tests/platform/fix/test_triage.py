@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitstop.platform.fix.triage import flaky, infrastructure_evidence, is_test_file, pre_existing
+from pitstop.platform.fix.triage import flaky, infrastructure_evidence, pre_existing
 from pitstop.platform.reports.failures import Failure, Failures, failures_of
+from pitstop.platform.reports.test_files import is_test_file
 
 PROJECT = ("shop/__init__.py", "shop/price.py", "src/tax.py", "tests/conftest.py", "tests/test_price.py")
 ONE_FAILED = "FAILED tests/test_price.py::test_a - AssertionError: 3 != 4\n"

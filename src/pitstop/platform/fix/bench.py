@@ -14,13 +14,14 @@ from pitstop.events.types import StepFinished
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Scope
 from pitstop.platform.fix.state import FixState, fold
-from pitstop.platform.reports.failures import Failures, failures_of
+from pitstop.platform.reports.failures import Failure, Failures, failures_of
 from pitstop.platform.workspace_tree import Tree
 from pitstop.steps.workplace import Workplace
 
-MOST_FINGERPRINTS = 2_000
+MOST_FINGERPRINTS = 1_500  # all that a note can carry
 MOST_DETAILS = 50
-_DETAIL_CHARACTERS = 500
+MOST_FILES = 200
+_DETAIL_BYTES = {"test": 240, "error": 80, "message": 240}
 
 
 class Ran(Struct, frozen=True):
@@ -78,7 +79,7 @@ class Bench:
     def failures(self, ran: Ran) -> Failures:
         """What failed, by the report of the tests or else their log."""
         outcome = self.origin_of(ran.outcome)
-        outputs = outcome.outputs if isinstance(outcome.outputs, Mapping) else {}
+        outputs = outputs_of(outcome)
         message = "" if outcome.error is None else outcome.error.message
         return failures_of(outputs, outcome.log or "", message, outputs.get("exit_code"))
 
@@ -102,22 +103,13 @@ class Bench:
 
     def _count_of(self, outcome: Outcome) -> int | None:
         """How many tests ran, if a report says so."""
-        origin = self.origin_of(outcome)
-        tests = origin.outputs.get("tests") if isinstance(origin.outputs, Mapping) else None
+        tests = outputs_of(self.origin_of(outcome)).get("tests")
         return tests.get("total") if isinstance(tests, Mapping) else None
 
     def note_tested(self, number: int, ran: Ran, failures: Failures | None, *, after: str, commit: str = "") -> None:
         """Note what the tests said, `after` the `start`, a `fix`, a fix that they `confirm`, or work of the `user`."""
         found = failures.found if failures is not None else ()
-        details = [
-            {
-                "fingerprint": each.fingerprint,
-                "test": each.test[:_DETAIL_CHARACTERS],
-                "error": each.error[:_DETAIL_CHARACTERS],
-                "message": each.message[:_DETAIL_CHARACTERS],
-            }
-            for each in found[:MOST_DETAILS]
-        ]
+        details = [_detail(each) for each in found[:MOST_DETAILS]]
         self.note(
             "tested",
             n=number,
@@ -144,3 +136,14 @@ class Bench:
             commit=commit or state.head,
             cost=round(state.cost, 4),
         )
+
+
+def outputs_of(outcome: Outcome) -> Mapping[str, Any]:
+    return outcome.outputs if isinstance(outcome.outputs, Mapping) else {}
+
+
+def _detail(failure: Failure) -> dict[str, str]:
+    """A failure, as short as a note with many needs it."""
+    parts = {name: getattr(failure, name).encode(errors="replace") for name in _DETAIL_BYTES}
+    cut = {name: part[: _DETAIL_BYTES[name]].decode(errors="ignore") for name, part in parts.items()}
+    return {"fingerprint": failure.fingerprint, **cut}

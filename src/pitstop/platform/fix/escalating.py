@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from pitstop.engine.frame import FrameRewound, Point
 from pitstop.engine.verdict import Force, GoBack
@@ -23,6 +23,13 @@ TITLES = {
     "state": "The state of the loop cannot be trusted",
     "agent": "An agent cannot be started",
 }
+WAYS = (
+    ("take-over", "repair it yourself, then continue"),
+    ('guide "TEXT"', "another round with your guidance"),
+    ("roll-back [N|base]", "to an iteration, or to the beginning"),
+    ('skip "REASON"', "pass as a known issue"),
+    ("stop", "end the loop; the step fails"),
+)
 NEXT_STEPS = (
     "start with the newest report",
     "what do the attempts have in common?",
@@ -50,14 +57,12 @@ class Escalating:
         """Leave the best files with the status of all reports in them, and store them; returns their commit."""
         bench, topic = self._bench, state.started["topic"]
         await bench.tree.restore(state.best_commit, state.head)
-        files = bench.workplace.files
+        status: Literal["resolved", "unresolved"] = "resolved" if is_resolved else "unresolved"
         for path in state.reports:
             with suppress(FileProblem):
-                text = (await files.read("repo", path)).decode(errors="replace")
-                resolved = with_status(text, "resolved" if is_resolved else "unresolved")
-                await files.write("repo", path, resolved.encode())
-        told = "resolved" if is_resolved else "unresolved"
-        commit = await bench.tree.commit(f"debug({topic}): {told}", state.best_commit) or state.best_commit
+                text = (await bench.workplace.files.read("repo", path)).decode(errors="replace")
+                await bench.workplace.files.write("repo", path, with_status(text, status).encode())
+        commit = await bench.tree.commit(f"debug({topic}): {status}", state.best_commit) or state.best_commit
         await bench.tree.store(state.started["base"])
         return commit
 
@@ -131,12 +136,6 @@ class Escalating:
         told = f"iteration {number}" if number else "the files before the loop"
         await self.escalate(reason, f"rolled back to {told}")
 
-    def summary(self, state: FixState, ended: Mapping[str, Any]) -> str:
-        """Why the step fails, in a few lines."""
-        tested = state.tested_at(state.best)
-        lines = [f"{ended['outcome'].replace('_', ' ')}: {ended['why']}", *_errors(tested)]
-        return "\n".join([*lines, *(f"report: {path}" for path in state.reports)])
-
 
 def escalation_message(state: FixState, reason: str, why: str, run: str) -> str:
     """All that a user needs to take over: the problem, what was tried, and the ways to continue."""
@@ -159,21 +158,9 @@ def escalation_message(state: FixState, reason: str, why: str, run: str) -> str:
         *newest,
         "",
         "Ways to continue",
-        *(f"  {number}. {name:<10} {told}" for number, name, told in ways(run)),
+        *(f"  {number}. {program()} fix {run} {way:<20}{told}" for number, (way, told) in enumerate(WAYS, 1)),
     ]
     return "\n".join(lines)
-
-
-def ways(run: str) -> list[tuple[int, str, str]]:
-    """The five ways to continue: their numbers at the prompt, their names, and their commands."""
-    fix = f"{program()} fix {run}"
-    return [
-        (1, "take over", f"repair it yourself, then continue    {fix} take-over"),
-        (2, "guide", f'another round with your guidance      {fix} guide "TEXT"'),
-        (3, "roll back", f"to an iteration, or to the beginning  {fix} roll-back [N|base]"),
-        (4, "skip", f'pass as a known issue                 {fix} skip "REASON"'),
-        (5, "stop", f"end the loop; the step fails          {fix} stop"),
-    ]
 
 
 def _errors(tested: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from pitstop.platform.fix.triage import is_test_file
+from pitstop.platform.reports.test_files import is_test_file
 
 MOST_FINDINGS = 20
 

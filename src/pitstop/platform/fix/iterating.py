@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.errors import FileProblem
 from pitstop.events.outcome import Outcome, Status
 from pitstop.plan.plan import Step
-from pitstop.platform.fix.bench import Bench, Ran
+from pitstop.platform.fix.bench import MOST_FILES, Bench, Ran, outputs_of
 from pitstop.platform.fix.guard import touched_tests
 from pitstop.platform.fix.judging import best_of, judge
 from pitstop.platform.fix.prompting import again_prompt, diagnose_prompt, fix_prompt
 from pitstop.platform.fix.reports import (
+    FRONT_MATTER,
     REPORT_BYTES,
     Report,
     is_report_path,
@@ -25,6 +25,7 @@ from pitstop.platform.fix.reports import (
     read_report,
     report_path,
     report_without_diagnosis,
+    slug_of,
     with_front_matter,
 )
 from pitstop.platform.fix.state import FixState, Iteration
@@ -44,13 +45,6 @@ class AgentUnusable(Exception):
 
 class AnswerRefused(Exception):
     """What an agent did is not what it was asked for."""
-
-
-class _Found(Struct, frozen=True):
-    """A report of an agent, and its text."""
-
-    report: Report
-    text: str
 
 
 class Iterating:
@@ -92,17 +86,17 @@ class Iterating:
         change = await bench.tree.change(await bench.compared_commit(start) or start, state.best_commit)
         prompt = diagnose_prompt(self._given(state, tested), state.iterations, path=path, change=change.diff)
 
-        async def read(outcome: Outcome) -> _Found:
+        async def read(outcome: Outcome) -> tuple[Report, str]:
             return await self._read_report(outcome, topic, expected, number)
 
         found, last = await self._ask(bench.diagnose, "diagnose", prompt, path, read)
         await bench.tree.restore(state.best_commit, state.head)  # only the report is to stay
         values = self._front_matter(state, tested, expected)
         if found is None:
-            report = Report(report_path(topic, expected, "no_diagnosis"), "", 0, "", "no_diagnosis")
+            report = Report(report_path(topic, expected, "no_diagnosis"), "", 0, "")
             text = report_without_diagnosis(values, reasons=self._whys(number, "diagnose", last), said=_text_of(last))
         else:
-            report, text = found.report, with_front_matter(found.text, values)
+            report, text = found[0], with_front_matter(found[1], values)
         await bench.workplace.files.write("repo", report.path, text.encode())
         commit = await bench.tree.commit(f"debug({topic}): report {expected:03d}", state.best_commit)
         bench.note(
@@ -118,7 +112,7 @@ class Iterating:
             commit=commit or state.best_commit,
         )
 
-    async def _read_report(self, outcome: Outcome, topic: str, number: int, iteration: int) -> _Found:
+    async def _read_report(self, outcome: Outcome, topic: str, number: int, iteration: int) -> tuple[Report, str]:
         """The report that the agent wrote, with the number that it should have. AnswerRefused."""
         files = self._bench.workplace.files
         named = named_in(_text_of(outcome))
@@ -135,13 +129,13 @@ class Iterating:
             text = (await files.read("repo", path, limit=REPORT_BYTES + 1)).decode(errors="replace")
         except FileProblem as error:
             raise AnswerRefused(f"cannot read the report {path}: {error}") from error
-        right = report_path(topic, number, _slug_of(path))
+        right = report_path(topic, number, slug_of(path))
         report = read_report(right, text, iteration)
         if not isinstance(report, Report):
             raise AnswerRefused(
                 "The report lacks parts. Write it again, whole:\n" + "\n".join(f"- {p}" for p in report)
             )
-        return _Found(report, text)
+        return report, text
 
     # The repair
 
@@ -177,8 +171,9 @@ class Iterating:
         why = "it changes tests: " + "; ".join(touched) if touched else ""
         if not why and (lines > limit or change.is_cut):
             why = f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"
-        told = {"commit": commit, "files": list(change.files), "lines": change.lines, "touches_tests": list(touched)}
-        self._note_applied(at.number, "refused" if why else "", why, summary=summary, refused=bool(why), **told)
+        told = {"commit": commit, "files": list(change.files[:MOST_FILES]), "lines": change.lines, "summary": summary}
+        refusal = {"touches_tests": list(touched), "refused": bool(why)}
+        self._note_applied(at.number, "refused" if why else "", why, **told, **refusal)
 
     async def _touched(self, state: FixState, change: Change) -> tuple[str, ...]:
         """What the change does to the tests and to what they are started with, in sentences."""
@@ -306,30 +301,15 @@ class Iterating:
         }
 
     def _front_matter(self, state: FixState, tested: Mapping[str, Any], number: int) -> dict[str, Any]:
-        return {
-            "topic": state.started["topic"],
-            "number": number,
-            "iteration": state.number,
-            "round": state.round,
-            "date": datetime.fromtimestamp(self._bench.at.run.now(), UTC).strftime("%Y-%m-%d"),
-            "commit": state.best_commit[:12],
-            "command": state.started["command"],
-            "failing": [each["test"] for each in tested["details"][:20]],
-            "status": "open",
-        }
-
-
-def _slug_of(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md").partition("_")[2]
-
-
-def _outputs_of(outcome: Outcome) -> Mapping[str, Any]:
-    return outcome.outputs if isinstance(outcome.outputs, Mapping) else {}
+        date = datetime.fromtimestamp(self._bench.at.run.now(), UTC).date().isoformat()
+        failing = [each["test"] for each in tested["details"][:20]]
+        about = (state.started["topic"], number, state.number, state.round, date, state.best_commit[:12])
+        return dict(zip(FRONT_MATTER, (*about, state.started["command"], failing, "open"), strict=True))
 
 
 def _text_of(outcome: Outcome) -> str:
     """What the agent said: its last text, or where it reports none the end of its log."""
-    return str(_outputs_of(outcome).get("text") or outcome.log or "")
+    return str(outputs_of(outcome).get("text") or outcome.log or "")
 
 
 def _summary_of(text: str) -> str:

@@ -21,29 +21,23 @@ PASSING = ("fixed", "flaky", "skipped", "taken_over")
 _ERRORS = {"infrastructure": "Infrastructure", "pre_existing": "PreExisting"}
 
 
-class FixLoop:
-    """One attempt of a step with `fix`. Killed at any moment, it continues where its notes end."""
+async def run_fix_loop(
+    workplace: Workplace, activation: Activation, config: Mapping[str, Any], *, is_on: bool = True
+) -> Outcome:
+    """Run the tests, and the loop if they fail. Killed at any moment, it continues where its notes end.
 
-    def __init__(
-        self, workplace: Workplace, activation: Activation, config: Mapping[str, Any], *, is_on: bool = True
-    ) -> None:
-        self._workplace = workplace
-        self._is_on = is_on
-        self._at = activation
-        self._config = config
-
-    async def run(self) -> Outcome:
-        """Run the tests, and the loop if they fail. Outputs: those of the tests, and `fix` with what became of it."""
-        bench = Bench(await self._workplace.at(self._at.home), self._at, self._config)
-        first = await bench.run(bench.test, START)
-        if not first.outcome.is_failure or not self._is_on:
-            return first.outcome
-        try:
-            return await _Loop(bench, first).run()
-        except asyncio.CancelledError:
-            if not self._at.is_replayed:
-                bench.note_ended(bench.state, "aborted", "the run was cancelled")
-            raise
+    Outputs: those of the tests, and `fix` with what became of the loop.
+    """
+    bench = Bench(await workplace.at(activation.home), activation, config)
+    first = await bench.run(bench.test, START)
+    if not first.outcome.is_failure or not is_on:
+        return first.outcome
+    try:
+        return await _Loop(bench, first).run()
+    except asyncio.CancelledError:
+        if not activation.is_replayed:
+            bench.note_ended(bench.state, "aborted", "the run was cancelled")
+        raise
 
 
 class _Loop:
@@ -173,7 +167,7 @@ class _Loop:
         if outcome in PASSING or (outcome == "pre_existing" and bench.config["allow_pre_existing"]):
             return Outcome(Status.PASSED, outputs)
         tested = state.tested_at(state.number)
-        message = self._escalating.summary(state, ended)
+        message = f"{outcome.replace('_', ' ')}: {ended['why']}"
         error = StepError(_ERRORS.get(outcome, "Escalated"), message, tested["occurrence"])
         return Outcome(Status.FAILED, outputs, error=error)
 

@@ -7,6 +7,7 @@ from string import Template
 from typing import Any
 
 from pitstop.platform.fix.state import Iteration
+from pitstop.steps.agents.prompt import fenced
 
 FAILURE_BYTES = 32 * 1024
 CHANGE_BYTES = 16 * 1024
@@ -22,10 +23,7 @@ def as_data(text: str, limit: int = FAILURE_BYTES) -> str:
     """Text of others between two fences that it cannot end, and not longer than a prompt should be."""
     cut = text.encode(errors="replace")[-limit:].decode(errors="ignore").strip("\n").rstrip()
     more = "(the beginning is cut)\n" if len(cut) < len(text.strip()) else ""
-    fence = "```"
-    while fence in cut:
-        fence += "`"
-    return f"{fence}\n{more}{cut}\n{fence}"
+    return fenced(more + cut)
 
 
 def diagnose_prompt(given: Mapping[str, Any], iterations: Sequence[Iteration], *, path: str, change: str) -> str:

@@ -9,6 +9,8 @@ import markdown_it
 import yaml
 from msgspec import Struct
 
+from pitstop.steps.agents.prompt import fenced
+
 FRONT_MATTER = ("topic", "number", "iteration", "round", "date", "commit", "command", "failing", "status")
 SECTIONS = ("Failure", "Root cause", "Evidence", "Options", "Recommendation")
 WHY_SECTION = "Why the last fix failed"  # from iteration 2
@@ -39,7 +41,6 @@ class Report(Struct, frozen=True):
     root_cause: str
     options: int
     recommended: str
-    slug: str
 
 
 class Named(Struct, frozen=True):
@@ -60,6 +61,10 @@ def report_path(topic: str, number: int, slug: str) -> str:
     return f"debug/{topic}/{number:03d}_{slug}.md"
 
 
+def slug_of(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md").partition("_")[2]
+
+
 def is_report_path(path: str, topic: str) -> bool:
     """Whether an agent may name this path: a numbered report directly in `debug/<topic>/`."""
     pattern = rf"debug/{re.escape(topic)}/[0-9]{{3,7}}_[a-z0-9_]{{1,60}}\.md"
@@ -71,12 +76,6 @@ def named_in(agent_text: str) -> Named:
     said, root_cause, recommended = (_value_after(label, agent_text) for label in _LABELS)
     path = re.search(r"[^\s`*<>\"'()\[\]]+", said or "")
     return Named(path and path[0].removeprefix("./").rstrip(".,;:"), root_cause, recommended)
-
-
-def missing_parts(text: str, iteration: int) -> tuple[str, ...]:
-    """What a report lacks, as sentences for the agent; its front matter is written by Pitstop."""
-    found = read_report("", text, iteration)
-    return () if isinstance(found, Report) else found
 
 
 def read_report(path: str, text: str, iteration: int) -> Report | tuple[str, ...]:
@@ -102,8 +101,7 @@ def read_report(path: str, text: str, iteration: int) -> Report | tuple[str, ...
     if missing:
         return tuple(missing)
     cause = next(content for level, content in sections["root cause"] if not level and re.search(r"\w", content))
-    slug = path.rpartition("/")[2].removesuffix(".md").partition("_")[2]
-    return Report(path, _plain(cause), len(titles), _plain(f"Option {chosen}: {titles[chosen]}"), slug)
+    return Report(path, _plain(cause), len(titles), _plain(f"Option {chosen}: {titles[chosen]}"))
 
 
 def with_front_matter(text: str, values: Mapping[str, Value]) -> str:
@@ -123,8 +121,7 @@ def report_without_diagnosis(values: Mapping[str, Value], *, reasons: Sequence[s
     """The report of an iteration whose diagnosis failed: why, and the end of what the agent said; status `failed`."""
     why = "".join(f"- {_plain(reason)}\n" for reason in reasons)
     shown = said[-SAID_CHARACTERS:].rstrip() or "(nothing)"
-    fence = "`" * (max([2, *map(len, re.findall("`+", shown))]) + 1)
-    body = f"# No diagnosis\n\n## Why\n\n{why}\n## What the agent said\n\n{fence}text\n{shown}\n{fence}\n"
+    body = f"# No diagnosis\n\n## Why\n\n{why}\n## What the agent said\n\n{fenced(shown)}\n"
     return with_front_matter(body, {**values, "status": "failed"})
 
 

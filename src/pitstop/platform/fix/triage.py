@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from pitstop.platform.reports.failures import Failures, lines_of
+from pitstop.platform.reports.test_files import is_test_file
 
 _MOST_EVIDENCE = 5
 _EVIDENCE_CHARACTERS = 200
@@ -11,10 +12,6 @@ _LAST_LINES = 200
 _WITHOUT_TESTS = ("lines", "output")  # the readers that found no test
 _NOT_RUN_OR_KILLED = (126, 127, *range(129, 160))
 
-_TEST_FILE = re.compile(
-    r"(?:.*/)?(?:(?i:tests?|__tests__|specs?|e2e)/.*|test_[^/]*\.py|[^/]*_tests?\.\w+|(?:tests?|conftest)\.py|[^/]*_spec\.rb"
-    r"|[^/]*[.-](?:test|spec)s?\.[cm]?[jt]sx?|\w*(?:Tests?|TestCase|Spec)\.(?:java|kt|scala|groovy|cs|swift|php))"
-)
 _LIBRARY = re.compile(r"^<|/(?:site|dist)-packages/|/lib/python\d|(?:^|/)node_modules/|^node:|^/rustc/|/go/pkg/mod/")
 _KILLED = re.compile(r"the command was killed|the result of the command is unknown")
 _NO_REPORT = re.compile(r"(?:pytest left no|script wrote no|script did not write new|cannot read)(?: test)? reports?")
@@ -47,11 +44,6 @@ _FRAME = re.compile(
     r"^(?:E?\s+File:? \"?|\s+SyntaxError: |\s+--> )?([^\s:\"][^:\"(]*\.\w+)\"?(?:, line|[:(]\d+|: Unexpected)"
 )
 _STACK = re.compile(r"^\s+(?:at|❯) (?:.*[ (])?([^\s()]+?):\d+:\d+\)?$")  # of JavaScript, the innermost frame first
-
-
-def is_test_file(path: str) -> bool:
-    """Whether a file of a project is a test, or serves tests only."""
-    return _TEST_FILE.fullmatch(path) is not None
 
 
 def infrastructure_evidence(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from pitstop.events.outcome import Outcome
-from pitstop.platform.fix.bench import Bench, Ran
+from pitstop.platform.fix.bench import MOST_FINGERPRINTS, Bench, Ran
 from pitstop.platform.fix.state import START
 from pitstop.platform.fix.triage import flaky, infrastructure_evidence, pre_existing
 from pitstop.platform.reports.failures import Failures
@@ -83,5 +83,5 @@ def _note(
     came_and_went: Sequence[str] = (),
     known: Sequence[str] = (),
 ) -> None:
-    told = {"flaky": list(came_and_went), "pre_existing": list(known)}
+    told = {"flaky": list(came_and_went[:MOST_FINGERPRINTS]), "pre_existing": list(known[:MOST_FINGERPRINTS])}
     bench.note("triaged", verdict=verdict, evidence=list(evidence), attempt=attempt, **told)

@@ -1,10 +1,10 @@
 """The prompt of an agent: the task, with what it needs to know about it."""
 
+import re
 from collections.abc import Mapping
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 RULES_BYTES = 32 * 1024
-_LONGEST_FENCE = 64
 
 
 def make_prompt(task: str, *, instructions: str = "", rules: Mapping[str, str] | None = None, log: str = "") -> str:
@@ -26,8 +26,6 @@ def make_prompt(task: str, *, instructions: str = "", rules: Mapping[str, str] |
 
 
 def fenced(text: str) -> str:
-    """The text between two lines of backticks, of which it has none that long itself."""
-    fence = "```"
-    while fence in text and len(fence) < _LONGEST_FENCE:
-        fence += "`"
+    """The text between two lines of backticks, which are more than it has anywhere in a row."""
+    fence = "`" * (max([2, *map(len, re.findall("`+", text))]) + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"
