@@ -243,6 +243,7 @@ class RunView(Struct):
                 self.frames[event.frame].own_state = "paused"
                 ended = self.steps.get(event.occurrence)
                 if ended is not None and event.position != "before":
+                    ended.clock.pass_to(event.at)  # a step that gave up has not ended
                     ended.clock.go_on(event.at, is_paused=True)
             case Resumed() | StopEnded():
                 self._end_stop(self.stops.pop(event.stop), event.at)

@@ -167,7 +167,8 @@ class Tree:
     async def _try(self, script: str, stdin: bytes = b"", **env: str) -> tuple[int, str]:
         workplace, control = self._workplace, self._workplace.workspace.control
         if not self._has_excludes:
-            await workplace.files.write("control", "fix-excludes", _LEFT_BY_TOOLS.encode())
+            excluded = _LEFT_BY_TOOLS + _own_state_in(workplace.workspace.repo, control)
+            await workplace.files.write("control", "fix-excludes", excluded.encode())
             self._has_excludes = True
         key = f"{workplace.run}:{self._activation.occurrence}:fix:{token_hex(6)}"  # each is executed anew
         places = {
@@ -178,3 +179,9 @@ class Tree:
         }
         code, output = await run_git(workplace, key, _START + script, {**IDENTITY, **places, **env}, stdin)
         return code, output.decode(errors=_ESCAPED)
+
+
+def _own_state_in(repo: str, control: str) -> str:
+    """The pattern of Pitstop's own state folder, if it is in the folder that is worked in."""
+    home = control.rsplit("/", 3)[0]
+    return f"/{home.removeprefix(f'{repo}/')}/\n" if home.startswith(f"{repo}/") else ""

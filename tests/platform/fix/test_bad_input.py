@@ -283,3 +283,48 @@ async def test_a_report_that_the_agent_does_not_name_is_found(tmp_path: Path) ->
 
     assert loop.asked() == ["diagnose-1-1", "fix-1-1"]
     assert loop.ended["outcome"] == "fixed"
+
+
+async def test_tests_that_fail_differently_each_time_are_left_out_of_the_verdicts(tmp_path: Path) -> None:
+    count = f"echo >> {tmp_path}/count; n=$(wc -l < {tmp_path}/count)"
+    script = f'{count}; echo "FAILED tests/test_code.py::test_$n - AssertionError: no"; sh check.sh; exit 1'
+    loop = Loop(tmp_path, ["a"])
+
+    await loop.run(loop.flow(script, iterations=1))
+
+    (triaged,) = loop.notes("triaged")
+    assert triaged["verdict"] == "failing"
+    assert len(triaged["flaky"]) == 1
+    assert loop.ended["outcome"] == "escalated"  # what fails now was never seen before
+
+
+async def test_agents_that_cost_too_much_end_the_loop_with_the_budget(tmp_path: Path) -> None:
+    result = '{"type":"result","subtype":"success","is_error":false,"result":"done","total_cost_usd":0.75,"usage":{}}'
+    loop = Loop(tmp_path, ["a"], {"fix": f"echo guess >> notes.txt; echo '{result}'"})
+    profile = "extends: command\ncommand: [sh, agent.sh]\nstream: claude\n"
+    (loop.folder / ".pitstop/agents/costly.yaml").write_text(profile)
+
+    await loop.run(loop.flow(fix="costly", cost=0.5, early_stop=False))
+
+    (escalated,) = loop.notes("escalated")
+    assert escalated["reason"] == "budget"
+    assert "0.75 dollars, and at most 0.50 are allowed" in escalated["why"]
+    assert loop.ended["cost"] == 0.75
+
+
+async def test_a_branch_that_was_moved_is_noticed(tmp_path: Path) -> None:
+    loop = Loop(
+        tmp_path,
+        ["a"],
+        {
+            "fix-1": "for ref in $(git for-each-ref --format='%(refname)' refs/heads/fix); do "
+            "git update-ref $ref HEAD; done; echo x > notes.txt; exit 9"
+        },
+    )
+    loop.commit()
+
+    await loop.run()
+
+    (escalated,) = loop.notes("escalated")
+    assert escalated["reason"] == "state"
+    assert "is not at" in escalated["why"]

@@ -42,12 +42,14 @@ def iteration(number: int, round_number: int, verdict: str, best: int, retries: 
     """All that is noted of an iteration."""
     events: list[AnyEvent] = [noted("iteration_started", n=number, round=round_number)]
     events += [noted("agent_retried", n=number, role="diagnose", why="late") for _ in range(retries)]
-    told: dict[str, Any] = {"root_cause": "", "options": 2, "recommended": ""}
+    told: dict[str, Any] = {"root_cause": "", "options": 2, "recommended": "", "verdict": "", "why": ""}
     events.append(noted("reported", n=number, path=f"debug/t/{number}.md", status="open", commit=f"r{number}", **told))
     if verdict != "no_diagnosis":
         applied: dict[str, Any] = {
             "files": ["a"],
             "lines": 1,
+            "verdict": "",
+            "why": "",
             "touches_tests": [],
             "summary": "",
             "refused": verdict == "refused",

@@ -66,11 +66,12 @@ class Iterating:
             await self._begin(state)
         if not bench.state.current.report:
             await self._diagnose()
-        at = bench.state.current
-        if not at.verdict and not at.is_applied:
+        if not bench.state.current.failure and not bench.state.current.is_applied:
             await self._repair()
         at = bench.state.current
-        if not at.verdict:
+        if at.failure:
+            self._judge(at.number, at.failure, at.why)
+        else:
             await self._test(at)
 
     async def _begin(self, state: FixState) -> None:
@@ -109,14 +110,13 @@ class Iterating:
             n=number,
             path=report.path,
             status="open" if found is not None else "failed",
+            verdict="" if found is not None else "no_diagnosis",
+            why="" if found is not None else self._whys(number, "diagnose", last)[-1],
             root_cause=report.root_cause,
             options=report.options,
             recommended=report.recommended,
             commit=commit or state.best_commit,
         )
-        if found is None:
-            why = self._whys(number, "diagnose", last)[-1]
-            self._judge(number, "no_diagnosis", why)
 
     async def _read_report(self, outcome: Outcome, topic: str, number: int, iteration: int) -> _Found:
         """The report that the agent wrote, with the number that it should have. AnswerRefused."""
@@ -164,69 +164,61 @@ class Iterating:
 
         summary, last = await self._ask(bench.fix, "fix", prompt, at.report, read)
         if summary is None:
-            await bench.tree.restore(at.report_commit)
-            self._note_applied(at.number, None)
-            self._judge(at.number, "no_fix", self._whys(at.number, "fix", last)[-1])
+            self._note_applied(at.number, "no_fix", self._whys(at.number, "fix", last)[-1])
             return
         commit = await bench.tree.commit(f"fix({topic}): iteration {at.number}", at.report_commit)
-        change = None if commit is None else await bench.tree.change(at.report_commit, commit)
-        if commit is None or change is None or not change.files:
-            self._note_applied(at.number, None, summary=summary)
-            self._judge(at.number, "no_change", "the agent changed no file")
+        change = await bench.tree.change(at.report_commit, commit or at.report_commit)
+        if commit is None or not change.files:
+            self._note_applied(at.number, "no_change", "the agent changed no file", summary=summary)
             return
-        touched: tuple[str, ...] = ()
-        if not allow:
-            words = re.split(r"[\s;&|'\"]+", state.started["command"])
-            touched = tuple(f"{path} is what the tests are started with" for path in change.files if path in words)
-            touched += await asyncio.to_thread(touched_tests, change.diff)
-        lines = (await bench.tree.change(state.started["base"], commit)).lines
-        limit = bench.config["lines"]
-        is_too_large = lines > limit or change.is_cut
-        refused = bool(touched) or is_too_large
-        self._note_applied(at.number, change, commit=commit, summary=summary, touches=touched, refused=refused)
-        if refused:
-            await bench.tree.restore(at.report_commit)
-            why = "it changes tests: " + "; ".join(touched) if touched else ""
-            size = "too many bytes" if change.is_cut else f"{lines} changed lines"
-            why = why or f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"
-            self._judge(at.number, "refused", why)
+        touched = () if allow else await self._touched(state, change)
+        lines, limit = (await bench.tree.change(state.started["base"], commit)).lines, bench.config["lines"]
+        size = "too many bytes" if change.is_cut else f"{lines} changed lines"
+        why = "it changes tests: " + "; ".join(touched) if touched else ""
+        if not why and (lines > limit or change.is_cut):
+            why = f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"
+        told = {"commit": commit, "files": list(change.files), "lines": change.lines, "touches_tests": list(touched)}
+        self._note_applied(at.number, "refused" if why else "", why, summary=summary, refused=bool(why), **told)
 
-    def _note_applied(
-        self,
-        number: int,
-        change: Change | None,
-        *,
-        commit: str | None = None,
-        summary: str = "",
-        touches: tuple[str, ...] = (),
-        refused: bool = False,
-    ) -> None:
-        files, lines = ([], 0) if change is None else (list(change.files), change.lines)
-        told = {"files": files, "lines": lines, "summary": summary, "touches_tests": list(touches)}
-        self._bench.note("applied", n=number, commit=commit, refused=refused, **told)
+    async def _touched(self, state: FixState, change: Change) -> tuple[str, ...]:
+        """What the change does to the tests and to what they are started with, in sentences."""
+        words = re.split(r"[\s;&|'\"]+", state.started["command"])
+        started = tuple(f"{path} is what the tests are started with" for path in change.files if path in words)
+        return started + await asyncio.to_thread(touched_tests, change.diff)
+
+    def _note_applied(self, number: int, verdict: str, why: str, **told: Any) -> None:
+        nothing: dict[str, Any] = {
+            "commit": None,
+            "files": [],
+            "lines": 0,
+            "summary": "",
+            "touches_tests": [],
+            "refused": False,
+        }
+        self._bench.note("applied", n=number, verdict=verdict, why=why, **{**nothing, **told})
 
     # The tests
 
     async def _test(self, at: Iteration) -> None:
         bench, number = self._bench, at.number
-        tested = at.tested
-        if not tested:
-            ran = await bench.run(bench.test, number)
-            failures = bench.failures(ran) if ran.outcome.is_failure else None
-            bench.note_tested(number, ran, failures, after="fix")
-            tested = bench.state.current.tested
+        tested = at.tested or await self._tested(number, "fix")
         verdict, why = self._verdict(bench.state, tested), ""
-        if verdict == "fixed" and tested["after"] == "fix":
-            ran = await bench.run(bench.test, number, attempt=bench.state.attempts[number] + 1)
-            failures = bench.failures(ran) if ran.outcome.is_failure else None
-            bench.note_tested(number, ran, failures, after="confirm")
-            tested = bench.state.current.tested
-            if self._verdict(bench.state, tested) != "fixed":
-                verdict, why = "flaky", f"the tests passed after the fix, and failed when run again ({ran.occurrence})"
-        elif tested["after"] == "confirm":
-            why = "" if verdict == "fixed" else "the tests passed after the fix, and failed when run again"
-            verdict = verdict if verdict == "fixed" else "flaky"
+        if tested["after"] == "fix" and verdict == "fixed":
+            tested = await self._tested(number, "confirm")
+            verdict = self._verdict(bench.state, tested)
+        if tested["after"] == "confirm" and verdict != "fixed":
+            verdict, why = (
+                "flaky",
+                f"the tests passed after the fix, and failed when run again ({tested['occurrence']})",
+            )
         self._judge(number, verdict, why)
+
+    async def _tested(self, number: int, after: str) -> Mapping[str, Any]:
+        """Run the tests after a fix, or once more to confirm it."""
+        bench = self._bench
+        ran = await bench.run(bench.test, number, attempt=bench.state.attempts.get(number, 0) + 1)
+        bench.note_tested(number, ran, bench.failures(ran) if ran.outcome.is_failure else None, after=after)
+        return bench.state.current.tested
 
     def _verdict(self, state: FixState, tested: Mapping[str, Any]) -> str:
         left_out = {*state.triaged["flaky"], *state.triaged["pre_existing"]}

@@ -26,6 +26,7 @@ class Iteration(Struct):
     touches_tests: tuple[str, ...] = ()
     commit: str = ""
     is_applied: bool = False
+    failure: str = ""  # the verdict of an iteration that needs no tests
     tested: Mapping[str, Any] = field(default_factory=dict)
     verdict: str = ""
     why: str = ""
@@ -185,9 +186,11 @@ def _note_of(state: FixState, at: Iteration, note: str, data: Mapping[str, Any])
         case "fix.reported":
             at.report, at.root_cause, at.recommended = data["path"], data["root_cause"], data["recommended"]
             at.report_commit = state.head = data["commit"]
+            at.failure, at.why = data["verdict"], data["why"]
         case "fix.applied":
             at.is_applied, at.files, at.lines = True, tuple(data["files"]), data["lines"]
             at.summary, at.touches_tests = data["summary"], tuple(data["touches_tests"])
+            at.failure, at.why = data["verdict"], data["why"]
             state.head = data["commit"] or state.head
             at.commit = "" if data["refused"] else data["commit"] or ""
         case "fix.judged":

@@ -195,6 +195,21 @@ async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     return f"{stop.occurrence} {'skipped' if stop.call is None else 'refused'}"
 
 
+async def _decide(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    word, _, text = rest.partition(" ")
+    choice: Any = word.replace("-", "_")  # any other than the known ones is refused
+    try:
+        request = verbs.Decide(await stop_for(adapter, frame_id), choice, text.strip())
+    except ValueError as error:
+        raise RequestFailed(f"decide: {error}") from error
+    if choice == "take_over":
+        await adapter.session().live()[0].say(request)
+        return "it is yours: repair it, then continue; the tests run again"
+    async with _moving(adapter, frame_id) as (debugger, stop):
+        await debugger.say(request)
+    return f"{stop.occurrence}: {word}"
+
+
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """And continue, as everywhere: a step that fails again stops again."""
     async with _at_stop(adapter, frame_id) as (conductor, stop):
@@ -289,6 +304,9 @@ COMMANDS = {
         "skip [JSON | REASON]", "Skip the step, with outputs, or refuse a tool call; pause at the next", _skip
     ),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),
+    "decide": Command(
+        "decide take-over|guide|roll-back|skip|stop [TEXT]", "Choose how a fix loop that gave up continues", _decide
+    ),
     "force": Command(
         "force STATUS [JSON | TEXT]", "Force passed, failed or skipped, or the result of a tool call", _force
     ),

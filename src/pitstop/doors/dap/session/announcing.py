@@ -36,6 +36,8 @@ def description_of(stop: StopInfo) -> str:
     name = stop.occurrence or "the run"
     if "completed" in stop.reasons:
         return "Paused at the end of the run"
+    if "escalated" in stop.reasons:
+        return f"Step {name} gave up and needs you: `decide` in the console"
     if stop.position == "error":
         return f"Step {name} failed"
     skipped = "" if stop.will_run else ", which will be skipped"
