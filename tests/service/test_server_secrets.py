@@ -8,7 +8,8 @@ import pytest
 from pitstop.runs.flow_info import SecretUse
 from pitstop.service.caller import LOCAL
 from pitstop.service.local.server import ServerService
-from pitstop.service.runs import RunRequest
+from pitstop.service.runs import FixRequest, RerunRequest, RunRequest
+from tests.patience import wait_until
 from tests.service.test_server import Server
 
 SHOWS = 'echo "${KEY-none} ${OTHER-none}" > seen'
@@ -111,3 +112,23 @@ async def test_the_check_lists_the_secrets_of_a_flow_and_which_are_stored(
     text = "secrets: [KEY]\nsteps: [{check: '.secrets.THIRD != null'}]"
     told = await service.flows.check(LOCAL, "a.yaml", text)
     assert told.secrets == (SecretUse("KEY", True), SecretUse("THIRD", False))
+
+
+async def test_agents_of_a_fix_loop_that_a_run_is_given_have_its_secrets(
+    server: Stored, service: ServerService
+) -> None:
+    agents = server.folder / ".pitstop" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "spy.yaml").write_text(f"extends: command\ncommand: [sh, -c, '{SHOWS}']\n")
+    test = "echo 'FAILED tests/test_a.py::test_a - AssertionError: no'; exit 1"
+    started = RunRequest(flow="a.yaml", text=f"steps: [{{id: test, run: {test!r}}}]", folder=str(server.folder))
+    failed = await service.runs.start(LOCAL, started)
+    assert (await failed.wait()).status == "failed"
+
+    options = {"agent": "spy", "secrets": ["KEY"], "iterations": 1}
+    run = await service.runs.rerun(LOCAL, failed.id, RerunRequest(fix=FixRequest(options=options)))
+    seen = server.folder / "seen"
+    await wait_until(lambda: seen.exists() and seen.read_text())
+    assert seen.read_text() == "of-the-server none\n"
+    await service.runs.cancel(LOCAL, run.id, "seen enough")
+    await run.wait()

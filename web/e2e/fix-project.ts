@@ -61,11 +61,11 @@ for each in $play-$PITSTOP_FIX_ITERATION-$PITSTOP_FIX_ATTEMPT $play-$PITSTOP_FIX
 done
 report
 `;
-const flow = (name: string, run: string) => `name: ${name}
+const flow = (name: string, run: string, fix = "fix: {agent: scripted, early_stop: false}") => `name: ${name}
 steps:
   - id: tests
     run: ${run}
-    fix: {agent: scripted, early_stop: false}
+    ${fix}
   - id: after
     run: echo after
 `;
@@ -75,12 +75,13 @@ export function codeOf(mistakes: readonly string[]): string {
   return mistakes.map((each) => `${each}\n`).join("");
 }
 
-/** A folder with the flows `shop` and `missing`. `plays` are what the agents do, by `ROLE`, `ROLE-ITERATION` or with `-ATTEMPT`. */
+/** A folder with the flows `shop`, `missing`, and `plain`, which fixes nothing. `plays` are what the agents do, by `ROLE`, `ROLE-ITERATION` or with `-ATTEMPT`. */
 export function fixProject(mistakes: readonly string[], plays: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), "pitstop-fix-"));
   const files: Record<string, string> = {
     "shop.yaml": flow("shop", "sh check.sh"),
     "missing.yaml": flow("missing", "no-such-command"),
+    "plain.yaml": flow("plain", "sh check.sh", ""),
     ".pitstop/agents/scripted.yaml": "extends: command\ncommand: [sh, agent.sh]\n",
     "agent.sh": AGENT,
     "check.sh": CHECK,

@@ -122,3 +122,25 @@ test("tests that cannot run start no agent, and the loop is stopped", async () =
   await panel(run).getByText("infrastructure", { exact: true }).waitFor();
   await run.close();
 });
+
+test("a failed run is fixed by its button", async () => {
+  writeFileSync(join(stage().server.folder, "flows/code.txt"), codeOf(["a"]));
+  const failed = await stage().openRun("plain", { stop_on_error: false });
+  const { page } = failed;
+  await failed.endsAs("failed");
+  await page.getByRole("region", { name: "Failure" }).getByRole("button", { name: "Fix…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Fix this failure" });
+  await dialog.getByRole("combobox", { name: /^Agent \*/ }).fill("no such");
+  expect(await problemsOf(page, "fix dialog", looks(DARK_NARROW))).toEqual({});
+  await dialog.getByRole("button", { name: "Start fix loop" }).click();
+  await dialog.getByRole("alert").getByText("fix.agent").waitFor();
+
+  await dialog.getByRole("combobox", { name: /^Agent \*/ }).fill("scripted");
+  await dialog.getByRole("textbox", { name: "Goal" }).fill("Sell a.");
+  await dialog.getByRole("button", { name: "Start fix loop" }).click();
+  await failed.endsAs("passed");
+  expect(page.url()).not.toContain(failed.id);
+  await failed.tab("Fix");
+  await panel(failed).getByText("All tests pass.").waitFor();
+  await failed.close();
+});

@@ -5,7 +5,7 @@ from typing import Any
 
 from pitstop.definition.flow import Flow
 from pitstop.events.view import RunView, failed_steps
-from pitstop.plan.fix_loops import PROMPT
+from pitstop.plan.fix_loops import FIX_LOOP, PROMPT
 from pitstop.plan.plan import Plan, Step
 from pitstop.runs.flow_info import FlowInfo, InputInfo, StepInfo
 from pitstop.runs.run_info import Failure
@@ -47,8 +47,10 @@ def tell_failures(view: RunView, plan: Plan | None = None, mask: Callable[[str],
 def _is_let_pass(plan: Plan, path: str) -> bool:
     """Whether the flow goes on although this step, or one around it, has failed."""
     parts = path.partition("+")[0].split(".")
-    around = (plan.steps.get(".".join(parts[:count])) for count in range(1, len(parts) + 1))
-    return any(step is not None and (step.continue_on_error or step.on_failure == "next") for step in around)
+    found = [plan.steps.get(".".join(parts[:count])) for count in range(1, len(parts) + 1)]
+    if any(step is not None and step.kind == FIX_LOOP for step in found[:-1]):
+        return True  # what fails in a fix loop is what it is there for
+    return any(step is not None and (step.continue_on_error or step.on_failure == "next") for step in found)
 
 
 def tell_steps(

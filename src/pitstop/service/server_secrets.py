@@ -21,7 +21,8 @@ class ServerSecrets:
 
     async def used_by(self, prepared: PreparedRun) -> Mapping[str, str]:
         planned = prepared.planned
-        used = used_secrets(planned)
+        listed = (step.secrets for step in prepared.plan.root.walk())  # a fix loop can be of this run only
+        used = used_secrets(planned).union(*listed)
         if not used:
             return {}
         record = prepared.record

@@ -30,7 +30,7 @@ async def test_case_2_two_iteration_success(tmp_path: Path) -> None:
 
     summary = await loop.run()
 
-    assert summary.status == "passed", summary
+    assert (summary.status, summary.failures) == ("passed", ()), summary
     assert loop.verdicts == ["moved", "fixed"]
     assert loop.ended["iterations"] == 2
     assert loop.code == ["ok_a", "ok_b"]

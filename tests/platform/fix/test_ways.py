@@ -133,6 +133,7 @@ async def test_stop_ends_the_loop_and_the_step_fails(tmp_path: Path, verb: str) 
     assert summary.status == "failed"
     assert summary.error is not None
     assert summary.error.startswith("Escalated: ")
+    assert [(each.step, each.occurrence) for each in summary.failures] == [("tests.test", "tests[1].test")]
     assert len([event for event in loop.events if event.kind == "debug.stopped"]) == 1
     assert "after passed" not in loop.finished()
 

@@ -83,10 +83,11 @@ export function useBranchNames(repo: string, isWanted = true): string[] {
   return useBranches(repo, isWanted).data?.pages.flatMap((page) => page.branches.map(({ name }) => name)) ?? [];
 }
 
-export function useFolder(repo: string, ref: string, path: string) {
+export function useFolder(repo: string, ref: string, path: string, isAsked = true) {
   return useQuery({
     queryKey: ["repo", repo, "tree", ref, path],
     queryFn: () => repoApi.tree(repo, { ref, path }),
+    enabled: isAsked,
   });
 }
 

@@ -9,6 +9,7 @@ import type { Board, CardInfo } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { FollowedRun, PausedNotice, RunTabs } from "@/app/followed-run";
 import { usePageTitle } from "@/app/page-title";
+import { canBeFixed } from "@/core/fix-draft";
 import { boardLink, runLink } from "@/core/links";
 import { CardView } from "@/features/card/card-view";
 import { LiveFacts } from "@/features/card/live-facts";
@@ -111,11 +112,12 @@ function CardRun({ card, run }: { card: CardInfo; run: string }) {
 }
 
 function RunState({ card }: { card: CardInfo }) {
-  const { detail, status, isLoaded, stops } = useRun("detail", "status", "isLoaded", "stops");
+  const { detail, status, isLoaded, stops, isViewer } = useRun("detail", "status", "isLoaded", "stops", "isViewer");
+  const canFix = !isViewer && canBeFixed(detail) && detail.failures.length > 0;
   const known = isLoaded && status !== "pending" ? status : detail.status;
   return (
     <>
-      <LiveFacts card={card} run={detail.id} status={stops.length > 0 ? "paused" : known} />
+      <LiveFacts card={card} run={detail.id} status={stops.length > 0 ? "paused" : known} canFix={canFix} />
       <PausedNotice />
     </>
   );

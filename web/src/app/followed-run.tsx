@@ -7,12 +7,12 @@ import { ApiError } from "@/api/client";
 import { useIsViewer, useRunDetail } from "@/api/queries";
 import { hasSteps, RunContext, stepOf, titleOfPlace, useRun, useRunValue } from "@/api/run-context";
 import type { RunDetail } from "@/api/types";
+import { FixableTests } from "@/app/fixing";
 import { RunPageStore } from "@/app/run-page-store";
 import { runLink } from "@/core/links";
 import { tellPlace } from "@/core/status";
 import { AgentPanel } from "@/features/agent/agent-panel";
 import { LogViewer } from "@/features/log/log-viewer";
-import { TestsPanel } from "@/features/tests/tests-panel";
 import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading, Notice } from "@/ui/feedback";
 import { Select } from "@/ui/field";
@@ -107,7 +107,7 @@ export function RunTabs({ label, isAgent }: RunTabsProps) {
       <Tabs label={label} tabs={tabs} active={active} onChange={setChosen}>
         {active === "agent" && <AgentPanel />}
         {active === "log" && <StepLog />}
-        {active === "tests" && <TestsPanel />}
+        {active === "tests" && <FixableTests />}
       </Tabs>
     </div>
   );

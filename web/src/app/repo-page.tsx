@@ -8,6 +8,7 @@ import { useRepo, useRepoFeed } from "@/api/repo-queries";
 import type { Connection } from "@/api/sse";
 import type { RepoInfo } from "@/api/types";
 import { useCommands } from "@/app/commands";
+import { FixInRun } from "@/app/fixing";
 import { usePageTitle } from "@/app/page-title";
 import { boardLink, playgroundLink, repoLink } from "@/core/links";
 import { shortSha } from "@/core/refs";
@@ -19,7 +20,7 @@ import { HooksTab } from "@/features/repos/hooks-tab";
 import { PushesTab } from "@/features/repos/pushes-tab";
 import { RepoState } from "@/features/repos/repo-list";
 import { SettingsTab } from "@/features/repos/settings-tab";
-import { TestsTab } from "@/features/repos/tests-tab";
+import { type DrawFix, TestsTab } from "@/features/repos/tests-tab";
 import { CommandLine } from "@/ui/command-line";
 import { Failed, Loading, Notice } from "@/ui/feedback";
 import { later } from "@/ui/later";
@@ -29,6 +30,8 @@ import { toast } from "@/ui/toast";
 
 const FileText = later(() => import("@/features/source/file-text").then((module) => module.FileText));
 const drawText: DrawText = (file) => <FileText {...file} />;
+
+const drawFix: DrawFix = (run, test) => <FixInRun run={run} test={test} />;
 
 const TABS = ["flows", "pushes", "branches", "tests", "code", "hooks", "settings"] as const;
 type TabId = (typeof TABS)[number];
@@ -144,7 +147,7 @@ function RepoTabs({ repo, connection }: { repo: RepoInfo; connection: Connection
           {active === "flows" && <FlowsTab repo={repo} canChange={canChange} />}
           {active === "pushes" && <PushesTab repo={repo} canChange={canChange} connection={connection} />}
           {active === "branches" && <BranchesTab repo={repo} canChange={canChange} />}
-          {active === "tests" && <TestsTab repo={repo} />}
+          {active === "tests" && <TestsTab repo={repo} drawFix={drawFix} />}
           {active === "code" && <CodeTab repo={repo} drawText={drawText} />}
           {active === "hooks" && <HooksTab repo={repo} connection={connection} />}
           {active === "settings" && <SettingsTab repo={repo} canChange={canChange} onDeleted={leave} />}

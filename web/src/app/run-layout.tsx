@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { api } from "@/api/client";
 import { hasFix, hasSteps, type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
+import { FixableTests } from "@/app/fixing";
 import { AgentPanel } from "@/features/agent/agent-panel";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
 import { ConsolePanel } from "@/features/debug/console-panel";
@@ -17,7 +18,6 @@ import { StepList } from "@/features/graph/step-list";
 import { LogViewer } from "@/features/log/log-viewer";
 import { StepPanel } from "@/features/step/step-panel";
 import { ArtifactsPanel } from "@/features/tests/artifacts-panel";
-import { TestsPanel } from "@/features/tests/tests-panel";
 import { Gantt } from "@/features/timing/gantt";
 import { Empty } from "@/ui/feedback";
 import { useMediaQuery } from "@/ui/hooks";
@@ -85,7 +85,7 @@ function MainArea({ collapsed, onCollapse }: RunLayoutProps) {
       {view === "list" && <StepList collapsed={collapsed} onCollapse={onCollapse} />}
       {view === "source" && <RunSource />}
       {view === "timing" && <Gantt />}
-      {view === "tests" && <TestsPanel />}
+      {view === "tests" && <FixableTests />}
       {view === "artifacts" && <ArtifactsPanel />}
       {view === "fix" && <FixPanel />}
     </Tabs>

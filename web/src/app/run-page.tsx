@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { CloudOff } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { useLocation } from "wouter";
+import { useLocation, useSearchParams } from "wouter";
 import { ApiError, api } from "@/api/client";
 import { useIsViewer, useRunDetail } from "@/api/queries";
 import { RunContext, type RunPageState, useRun, useRunValue } from "@/api/run-context";
@@ -12,9 +12,12 @@ import { COMMANDS_NEED, runCommands } from "@/app/run-commands";
 import { RunLayout } from "@/app/run-layout";
 import { RunPageStore } from "@/app/run-page-store";
 import { useNotifications } from "@/app/use-notifications";
+import { canBeFixed } from "@/core/fix-draft";
+import { runLink } from "@/core/links";
 import { CallStop } from "@/features/agent/call-stop";
 import { FailureStop } from "@/features/debug/failure-stop";
 import { DebugToolbar } from "@/features/debug/toolbar";
+import { FixDialog } from "@/features/fix/fix-dialog";
 import { FixStop } from "@/features/fix/fix-stop";
 import { CommitDialog } from "@/features/runs/commit-dialog";
 import { DebugFailureDialog } from "@/features/runs/debug-failure-dialog";
@@ -107,8 +110,14 @@ function Header() {
   const [isRemoving, setRemoving] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
   const [isDebugging, setDebugging] = useState(false);
+  const [params, setParams] = useSearchParams();
+  const [isFixing, setFixing] = useState(params.has("fix"));
+  useEffect(() => {
+    if (params.has("fix")) setParams({}, { replace: true }); // it is open now, and not again when this is loaded again
+  }, [params, setParams]);
   const { id } = detail;
   const failed = detail.failures.length > 0;
+  const canFix = failed && canBeFixed(detail);
   const begin = useCallback(
     async (how: {
       fromStep?: string;
@@ -134,9 +143,10 @@ function Header() {
               { id: "again", title: "Re-run", run: () => rerun({}) },
               { id: "again-stopped", title: "Re-run and pause on first step", run: () => rerun({ stops: true }) },
               { id: "debug-failure", title: "Debug this failure…", isPossible: failed, run: () => setDebugging(true) },
+              { id: "fix", title: "Fix…", isPossible: canFix, run: () => setFixing(true) },
               { id: "again-commit", title: "Re-run on another commit…", run: () => setChoosing(true) },
             ],
-      [rerun, failed, isViewer],
+      [rerun, failed, canFix, isViewer],
     ),
   );
   const beginOrSay = (how: Parameters<typeof begin>[0]) =>
@@ -168,7 +178,14 @@ function Header() {
       {isChoosing && (
         <CommitDialog commit={detail.commit?.branch ?? ""} onRun={beginOrSay} onClose={() => setChoosing(false)} />
       )}
-      <FailureBanner onDebug={() => setDebugging(true)} onRerun={() => rerun({})} />
+      <FailureBanner
+        onDebug={() => setDebugging(true)}
+        onFix={canFix ? () => setFixing(true) : null}
+        onRerun={() => rerun({})}
+      />
+      {isFixing && canFix && !isViewer && (
+        <FixDialog run={detail} onOpenRun={(opened) => navigate(runLink(opened))} onClose={() => setFixing(false)} />
+      )}
       {isDebugging && <DebugFailureDialog detail={detail} onRun={beginOrSay} onClose={() => setDebugging(false)} />}
     </>
   );

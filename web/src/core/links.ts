@@ -11,7 +11,8 @@ function withQuery(path: string, query: Query): string {
   return text ? `${path}?${text}` : path;
 }
 
-export const runLink = (run: string) => `/runs/${encodeURIComponent(run)}`;
+/** The page of a run; with `fix`, the dialog that starts a fix loop is open. */
+export const runLink = (run: string, query: { fix?: 1 } = {}) => withQuery(`/runs/${encodeURIComponent(run)}`, query);
 
 export const runsLink = (filter: { repo?: string; ref?: string; flow?: string }) => withQuery("/", filter);
 

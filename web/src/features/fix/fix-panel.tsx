@@ -126,7 +126,8 @@ function Header({ fix, occurrence }: { fix: FixView; occurrence: string }) {
     (round > 1 || n > 0) && (limits.rounds > 0 ? `round ${round} of ${limits.rounds}` : `round ${round}`),
     tested.length > 0 && `${countWords(tested[0]?.total ?? 0, "failure")} at first`,
     tested.length > 1 && `${tested.at(-1)?.total} now`,
-    cost !== null && (limits.cost === null ? formatCost(cost) : `${formatCost(cost)} of ${formatCost(limits.cost)}`),
+    cost !== null &&
+      (limits.cost !== null ? `${formatCost(cost)} of ${formatCost(limits.cost)}` : cost > 0 && formatCost(cost)),
     step && formatDuration(durationsOf(step.clock, now).ran),
   ];
   return (

@@ -1,4 +1,4 @@
-import { Check, CirclePlus, Replace, X } from "lucide-react";
+import { Check, CirclePlus, CircleX, X } from "lucide-react";
 import { useState } from "react";
 import { type TestCell, type TestRow, testMatrix } from "@/core/fix-matrix";
 import type { FixView } from "@/core/fix-view";
@@ -7,7 +7,7 @@ import { Button } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Badge, TONE_TEXT } from "@/ui/status-icon";
 
-const ICONS = { failing: X, other: Replace, new: CirclePlus, passing: Check };
+const ICONS = { failing: X, other: CircleX, new: CirclePlus, passing: Check };
 const MOST_WITH_WORDS = 5; // columns
 const MOST_THAT_FIT = 11; // columns, on a narrow screen
 const AT_FIRST = 10; // rows
@@ -93,7 +93,7 @@ function Cell({ cell, hasWords }: { cell: TestCell; hasWords: boolean }) {
   return (
     <span className={classNames("flex items-center gap-1 whitespace-nowrap", TONE_TEXT[tone])} title={word}>
       <Icon className="size-3.5 shrink-0" aria-hidden />
-      <span className={classNames("sr-only", hasWords && "@lg:not-sr-only")}>{word}</span>
+      <span className={classNames("sr-only", hasWords && "@lg:not-sr-only @lg:whitespace-nowrap!")}>{word}</span>
     </span>
   );
 }

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { TestId } from "@/api/repo-client";
 import { useTestResults } from "@/api/repo-queries";
@@ -18,10 +18,17 @@ import { tip } from "@/ui/tooltip";
 const CELLS = 30; // results that are drawn as a row
 const NARROW_CELLS = 14;
 
-type TestResultsProps = { repo: string; test: TestId; gitRef: string; now: number };
+type TestResultsProps = {
+  repo: string;
+  test: TestId;
+  gitRef: string;
+  now: number;
+  /** What can be done about its last failure. */
+  fix?: ReactNode;
+};
 
 /** How one test ended in the last runs: a cell for each, the newest at the right, and the list of them. */
-export function TestResults({ repo, test, gitRef, now }: TestResultsProps) {
+export function TestResults({ repo, test, gitRef, now, fix }: TestResultsProps) {
   const [isEverywhere, setEverywhere] = useState(false);
   const results = useTestResults(repo, test, isEverywhere ? null : gitRef);
   if (results.error && !results.data) return <Failed error={results.error} onRetry={() => results.refetch()} />;
@@ -45,6 +52,8 @@ export function TestResults({ repo, test, gitRef, now }: TestResultsProps) {
             </li>
           ))}
         </ol>
+        <span className="flex-1" />
+        {fix}
       </div>
       <ul aria-label="Results" className="divide-y divide-line rounded-md border border-line bg-surface">
         {all.map((each) => (

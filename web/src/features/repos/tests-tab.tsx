@@ -1,5 +1,5 @@
 import { FlaskConical } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useSearchParams } from "wouter";
 import type { TestState } from "@/api/repo-client";
 import { useRepoFlows, useRepoTests, useTestTrends } from "@/api/repo-queries";
@@ -28,8 +28,11 @@ const NOTHING: Record<TestState, string> = {
 };
 const MOST_TRENDS = 12;
 
+/** What can be done about a test that failed in a run. */
+export type DrawFix = (run: string, test: TestSummary) => ReactNode;
+
 /** The tests of a branch: how they did in the last runs, and which of them fail, are flaky or take long. */
-export function TestsTab({ repo }: { repo: RepoInfo }) {
+export function TestsTab({ repo, drawFix }: { repo: RepoInfo; drawFix: DrawFix }) {
   const [params, setParams] = useSearchParams();
   const ref = params.get("ref") ?? repo.default_branch;
   if (repo.head === null) return <EmptyRepo repo={repo.id} branch={repo.default_branch} />;
@@ -41,14 +44,14 @@ export function TestsTab({ repo }: { repo: RepoInfo }) {
         value={ref}
         onChange={(name) => setParams({ tab: "tests", ...(name === repo.default_branch ? {} : { ref: name }) })}
       />
-      <Tests key={ref} repo={repo.id} gitRef={ref} />
+      <Tests key={ref} repo={repo.id} gitRef={ref} drawFix={drawFix} />
     </div>
   );
 }
 
-type TestsProps = { repo: string; gitRef: string };
+type TestsProps = { repo: string; gitRef: string; drawFix: DrawFix };
 
-function Tests({ repo, gitRef }: TestsProps) {
+function Tests({ repo, gitRef, drawFix }: TestsProps) {
   const now = useNow(true, 30_000);
   const failing = useRepoTests(repo, gitRef, "failing");
   const flaky = useRepoTests(repo, gitRef, "flaky");
@@ -84,7 +87,7 @@ function Tests({ repo, gitRef }: TestsProps) {
           </Choice>
         ))}
       </div>
-      <TestList key={state} repo={repo} gitRef={gitRef} state={state} list={lists[state]} now={now} />
+      <TestList key={state} repo={repo} gitRef={gitRef} state={state} list={lists[state]} now={now} drawFix={drawFix} />
     </>
   );
 }
@@ -111,9 +114,9 @@ function NoTests({ gitRef }: { gitRef: string }) {
   );
 }
 
-type TestListProps = { repo: string; gitRef: string; state: TestState; list: List; now: number };
+type TestListProps = TestsProps & { state: TestState; list: List; now: number };
 
-function TestList({ repo, gitRef, state, list, now }: TestListProps) {
+function TestList({ repo, gitRef, state, list, now, drawFix }: TestListProps) {
   const [search, setSearch] = useState("");
   if (list.error && !list.data) return <Failed error={list.error} onRetry={() => list.refetch()} />;
   if (!list.data) return <Loading label="Loading tests" />;
@@ -128,7 +131,7 @@ function TestList({ repo, gitRef, state, list, now }: TestListProps) {
       >
         {shown.map((test) => (
           <li key={`${test.flow} ${test.step} ${test.case}`}>
-            <Test repo={repo} gitRef={gitRef} test={test} now={now} />
+            <Test repo={repo} gitRef={gitRef} test={test} now={now} drawFix={drawFix} />
           </li>
         ))}
         {shown.length === 0 && (
@@ -146,10 +149,10 @@ function TestList({ repo, gitRef, state, list, now }: TestListProps) {
   );
 }
 
-type TestProps = { repo: string; gitRef: string; test: TestSummary; now: number };
+type TestProps = TestsProps & { test: TestSummary; now: number };
 
 /** One test; it opens to its results. */
-function Test({ repo, gitRef, test, now }: TestProps) {
+function Test({ repo, gitRef, test, now, drawFix }: TestProps) {
   const failures = tellFailures(test);
   return (
     <Fold
@@ -176,7 +179,13 @@ function Test({ repo, gitRef, test, now }: TestProps) {
         </>
       }
     >
-      <TestResults repo={repo} test={{ flow: test.flow, step: test.step, case: test.case }} gitRef={gitRef} now={now} />
+      <TestResults
+        repo={repo}
+        test={{ flow: test.flow, step: test.step, case: test.case }}
+        gitRef={gitRef}
+        now={now}
+        fix={test.state === "failing" && drawFix(test.last_run, test)}
+      />
     </Fold>
   );
 }

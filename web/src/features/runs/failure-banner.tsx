@@ -1,12 +1,12 @@
-import { Bug, CircleX, RotateCcw } from "lucide-react";
+import { Bug, CircleX, RotateCcw, Wrench } from "lucide-react";
 import { stepOf, useRun } from "@/api/run-context";
 import { shortFile } from "@/core/addresses";
 import { Button } from "@/ui/button";
 
-type FailureBannerProps = { onDebug: () => void; onRerun: () => void };
+type FailureBannerProps = { onDebug: () => void; onFix: (() => void) | null; onRerun: () => void };
 
 /** Why a run failed, above everything else, and the way into it. */
-export function FailureBanner({ onDebug, onRerun }: FailureBannerProps) {
+export function FailureBanner({ onDebug, onFix, onRerun }: FailureBannerProps) {
   const { detail, isLive, isViewer, select, show } = useRun("detail", "isLive", "isViewer", "select", "show");
   const [failure, ...others] = detail.failures;
   if (isLive || !failure) return null;
@@ -42,6 +42,11 @@ export function FailureBanner({ onDebug, onRerun }: FailureBannerProps) {
           <Button look="primary" icon={<Bug className="size-3.5" />} onClick={onDebug}>
             Debug this failure…
           </Button>
+          {onFix && (
+            <Button icon={<Wrench className="size-3.5" />} onClick={onFix}>
+              Fix…
+            </Button>
+          )}
           <Button icon={<RotateCcw className="size-3.5" />} onClick={onRerun}>
             Re-run
           </Button>

@@ -1,5 +1,5 @@
 import { FlaskConical } from "lucide-react";
-import { useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { useTestHistory, useTests } from "@/api/queries";
 import { useRun, useRunValue } from "@/api/run-context";
 import type { TestCase, TestedRun } from "@/api/types";
@@ -20,10 +20,16 @@ const CHANGES = {
   removed: { tone: "muted", text: "removed" },
 } as const;
 
+const FAILING: ReadonlySet<string> = new Set(["failed", "error"]);
 const ORDER = ["failed", "error", "removed", "skipped", "passed"];
 
+type TestsPanelProps = {
+  /** What can be done about a test that fails. */
+  drawFix?: ((test: TestCase) => ReactNode) | null;
+};
+
 /** What the tests of the run said: failures first, each with how it compares with the runs of the flow before. */
-export function TestsPanel() {
+export function TestsPanel({ drawFix }: TestsPanelProps) {
   const { run, select } = useRun("run", "select");
   const ended = useRunValue(({ view }) => view.ended);
   const tests = useTests(run.id, ended);
@@ -87,7 +93,13 @@ export function TestsPanel() {
           </PanelBar>
           <ul className="min-h-0 flex-1 overflow-auto">
             {shown.map((test) => (
-              <Test key={keyOf(test)} test={test} history={history} onStep={() => select(test.step)} />
+              <Test
+                key={keyOf(test)}
+                test={test}
+                history={history}
+                onStep={() => select(test.step)}
+                fix={FAILING.has(test.status) && drawFix?.(test)}
+              />
             ))}
             {shown.length === 0 && <li className="p-3 text-muted">No matching tests</li>}
           </ul>
@@ -109,9 +121,9 @@ export function withEarlier(tests: readonly TestCase[], history: readonly Tested
   return [...known.values()];
 }
 
-type TestProps = { test: TestCase; history: readonly TestedRun[]; onStep: () => void };
+type TestProps = { test: TestCase; history: readonly TestedRun[]; onStep: () => void; fix: ReactNode };
 
-function Test({ test, history, onStep }: TestProps) {
+function Test({ test, history, onStep, fix }: TestProps) {
   const change = test.change ? CHANGES[test.change] : null;
   return (
     <li className="border-line border-b px-3 py-1.5">
@@ -130,6 +142,7 @@ function Test({ test, history, onStep }: TestProps) {
             isFailing={(each) => each.failing.some((failing) => keyOf(failing) === keyOf(test))}
           />
         )}
+        {fix}
       </div>
       {test.message && (
         <pre
