@@ -123,6 +123,7 @@ async def move(talk: Dialogue) -> None:
     await talk.say(verbs.Step(first, "over"))
     await talk.be_refused(verbs.Retry(await talk.wait_stop()))
     await talk.be_refused(verbs.Continue(first))
+    await talk.be_refused(verbs.Decide(talk.stop, "stop"))
     points = {(each.step, each.position): each.number for each in await talk.say(verbs.History())}
     await talk.say(verbs.Diff(talk.stop))
     await talk.say(verbs.Diff(before=points["a", "before"], after=points["a", "after"]))

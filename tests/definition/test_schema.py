@@ -58,7 +58,7 @@ BAD_STEPS = [
     "{run: x, on_failure: nxt}",
     "{run: x, on_success: merge}",
     "{run: x, on_failure: 'merge:main'}",
-    "{run: x, on_failure: fix}",
+    "{run: x, on_success: fix}",
     "{run: x, on_interrupt: never}",
     "{run: x, continue_on_error: yes}",
     "{http: {retries: 3}}",

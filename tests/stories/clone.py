@@ -22,7 +22,12 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 90  # a busy machine may stand still for a while
 CTRL_D = "\x04"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][A-Z0-9]?|7|8)|[\r\x00]")
-_NOT_CLONED = shutil.ignore_patterns("__pycache__", ".pitstop")
+
+
+def _not_cloned(folder: str, names: list[str]) -> set[str]:
+    """What Python and Pitstop leave in examples; the example of the fix loop has agents of its own."""
+    own = () if Path(folder).name == "fix" else (".pitstop",)
+    return {name for name in names if name in ("__pycache__", *own)}
 
 
 class Clone:
@@ -32,7 +37,7 @@ class Clone:
         self.path = path / "pitstop"
         self.mark = uuid4().hex
         self.path.mkdir()
-        shutil.copytree(ROOT / "examples", self.path / "examples", ignore=_NOT_CLONED)
+        shutil.copytree(ROOT / "examples", self.path / "examples", ignore=_not_cloned)
         for name in ("requirements.lock", "pyproject.toml", "Makefile"):
             shutil.copy(ROOT / name, self.path)
         self._make_environment(self.path / ".venv")

@@ -250,7 +250,7 @@ async def profile_of(workplace: Workplace, git: WorkspaceGit, before: Before | N
 
     A repository's own is taken as it is committed: an agent cannot change the profile of the next one.
     """
-    profile, name = built_in_profiles().get(form.profile), f"{OWN_PROFILES}/{form.profile}.yaml"
+    profile, name = built_in_profiles().get(form.profile), f"./{OWN_PROFILES}/{form.profile}.yaml"
     if profile is None:
         texts = await committed_texts(workplace, git, before, (name,))
         profile = own_profile(form.profile, texts[name], form.cli) if name in texts else profile_named(form.profile)
