@@ -84,11 +84,11 @@ class Iterating:
         state = bench.state
         number = state.number
         topic = state.started["topic"]
-        expected = next_number(await bench.tree.reports(), topic)
-        path = report_path(topic, expected, "SLUG")
         tested = state.tested_at(state.best)
         start = state.started["base"]
-        change = await bench.tree.change(await bench.compared_commit(start) or start, state.best_commit)
+        change, reports = await bench.tree.change(await bench.compared_commit(start) or start, state.best_commit)
+        expected = next_number(reports, topic)
+        path = report_path(topic, expected, "SLUG")
         prompt = diagnose_prompt(self._given(state, tested), state.iterations, path=path, change=change.diff)
 
         async def read(outcome: Outcome) -> _Found:
@@ -168,18 +168,18 @@ class Iterating:
             self._note_applied(at.number, None)
             self._judge(at.number, "no_fix", self._whys(at.number, "fix", last)[-1])
             return
-        commit = await bench.tree.commit(f"fix({topic}): iteration {at.number}", at.report_commit)
-        change = None if commit is None else await bench.tree.change(at.report_commit, commit)
-        if commit is None or change is None or not change.files:
+        message = f"fix({topic}): iteration {at.number}"
+        committed = await bench.tree.commit_change(message, at.report_commit, state.started["base"])
+        if committed is None or not committed.change.files:
             self._note_applied(at.number, None, summary=summary)
             self._judge(at.number, "no_change", "the agent changed no file")
             return
+        commit, change, lines = committed.commit, committed.change, committed.lines_since_start
         touched: tuple[str, ...] = ()
         if not allow:
             words = re.split(r"[\s;&|'\"]+", state.started["command"])
             touched = tuple(f"{path} is what the tests are started with" for path in change.files if path in words)
             touched += await asyncio.to_thread(touched_tests, change.diff)
-        lines = (await bench.tree.change(state.started["base"], commit)).lines
         limit = bench.config["lines"]
         is_too_large = lines > limit or change.is_cut
         refused = bool(touched) or is_too_large
