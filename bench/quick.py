@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PYTHON_SCRIPTS = (
     *("cli", "commands", "flow_reading", "http_door", "server"),
-    *("store", "snapshot", "step_back", "container", "dap", "workshop", "board", "agents"),
+    *("store", "snapshot", "step_back", "container", "dap", "workshop", "board", "agents", "fix"),
 )
 COMMANDS: dict[str, Sequence[str]] = {
     "run": (str(ROOT / ".venv-bench/bin/python"), str(HERE / "run.py"), "--quick"),  # it imports the peers

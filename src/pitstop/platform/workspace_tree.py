@@ -1,13 +1,13 @@
 """The files of a workspace as commits that neither the user's branch nor index sees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from secrets import token_hex
 
 from msgspec import Struct
 
 from pitstop.engine.frame import Activation
 from pitstop.errors import StepFailure
-from pitstop.steps.agents.workspace_git import changes_in
+from pitstop.steps.agents.workspace_git import Changes, changes_in
 from pitstop.steps.safe_git import IDENTITY, SAFE_GIT, run_git
 from pitstop.steps.workplace import Workplace
 
@@ -18,31 +18,49 @@ _ESCAPED = "surrogateescape"  # what becomes of bytes that are not UTF-8
 _LEFT_BY_TOOLS = "__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\n.coverage\nnode_modules/\n.venv/\n"
 
 # Where there is no repository with a commit, one in the control folder does its work
-_START = (
-    """
+_FIND = """
 set -e
 [ "$IN_PLACE" ] || export GIT_CEILING_DIRECTORIES="${PWD%/*}"
 if [ -d "$OWN" ] || ! git rev-parse -q --verify HEAD >/dev/null 2>&1 || git check-ignore -q "$PWD" 2>/dev/null; then
   [ -d "$OWN" ] || git init -q --bare "$OWN"
-  export GIT_DIR="$OWN" GIT_WORK_TREE="$PWD"
+  export GIT_DIR="$OWN"
+  echo "$OWN"
+else
+  echo
 fi
-index=$(git rev-parse --git-path index)
-[ ! -f "$index" ] || cp -p -- "$index" "$INDEX"
-export GIT_INDEX_FILE="$INDEX"
-trap 'rm -f -- "$INDEX" "$INDEX.lock"' EXIT
+git rev-parse --git-path index
+"""
+_GIT = (
+    """
+set -e
+[ "$IN_PLACE" ] || export GIT_CEILING_DIRECTORIES="${PWD%/*}"
+[ -z "$OWN" ] || export GIT_DIR="$OWN" GIT_WORK_TREE="$PWD"
 """
     f'g() {{ {SAFE_GIT} -c core.excludesFile="$EXCLUDES" -c core.bare=false -c core.autocrlf=false "$@"; }}\n'
 )
-_COMMIT = """
+_INDEX = """
+trap 'rm -f -- "$INDEX" "$INDEX.lock"' EXIT
+[ ! -f "$USER_INDEX" ] || cp -p -- "$USER_INDEX" "$INDEX"
+export GIT_INDEX_FILE="$INDEX"
 g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
+"""
+_COMMIT = """
 tree=$(g write-tree)
 if [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then git update-ref "$REF" "$PARENT"; exit 0; fi
 commit=$(g commit-tree "$tree" -p "$PARENT" -F -)
 git update-ref "$REF" "$commit"
 echo "$commit"
 """
+# Both end with a NUL more than the last of their rows has, if there is one
+_NUMBERS = """
+numbers() { g diff --no-renames --numstat -z "$@" -- . "$NOT_REPORTS"; printf '\\0'; }
+"""
+_CHANGE = f"""{_NUMBERS}
+numbers "$BEFORE" "$AFTER"
+g diff -U50 --text --no-textconv --no-color --no-renames --no-ext-diff "$BEFORE" "$AFTER" -- . "$NOT_REPORTS" \\
+  | head -c {MOST_DIFF_BYTES}
+"""
 _BEGIN = """
-g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
 tree=$(g write-tree)
 commit=$(git rev-parse -q --verify HEAD || true)
 if [ -z "$commit" ] || [ "$tree" != "$(git rev-parse "$commit^{tree}")" ]; then
@@ -52,9 +70,9 @@ git update-ref "$REF" "$commit"
 echo "$commit"
 """
 _RESTORE = """
-g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
 g read-tree --reset -u "$TO"
-if [ "$REPORTS_OF" ] && git cat-file -e "$REPORTS_OF:./debug" 2>/dev/null; then g checkout -q "$REPORTS_OF" -- debug; fi
+[ "$REPORTS_OF" ] && [ "$REPORTS_OF" != "$TO" ] || exit 0
+if git cat-file -e "$REPORTS_OF:./debug" 2>/dev/null; then g checkout -q "$REPORTS_OF" -- debug; fi
 """
 _REPORTS = """
 find debug -name '[0-9][0-9][0-9]_*.md' -print 2>/dev/null || true
@@ -63,11 +81,15 @@ git for-each-ref --format='%(refname)' refs/heads/fix/ | while read -r ref; do
 done
 """
 _BASE = """
-if [ "$REV" != auto ]; then git rev-parse -q --verify "$REV^{commit}"; exit; fi
-for each in origin/HEAD origin/main origin/master main master; do
-  if git rev-parse -q --verify "$each^{commit}" >/dev/null; then git merge-base "$each" "$START"; exit; fi
-done
-git rev-parse -q --verify HEAD
+found() {
+  if [ "$REV" != auto ]; then git rev-parse -q --verify "$REV^{commit}"; return; fi
+  for each in origin/HEAD origin/main origin/master main master; do
+    if git rev-parse -q --verify "$each^{commit}" >/dev/null; then git merge-base "$each" "$START"; return; fi
+  done
+  git rev-parse -q --verify HEAD
+}
+commit=$(found)
+[ "$(git rev-parse "$commit^{tree}")" = "$(git rev-parse "$START^{tree}")" ] || echo "$commit"
 """
 _STORE = """
 mkdir -p "$ARTIFACTS"
@@ -99,36 +121,55 @@ class Change(Struct, frozen=True):
         return len(self.diff.encode(errors=_ESCAPED)) >= MOST_DIFF_BYTES
 
 
+class Committed(Struct, frozen=True):
+    """A new commit, what it changed, and how many lines differ since the start."""
+
+    commit: str
+    change: Change
+    lines_since_start: int
+
+
 class Tree:
-    """Commits the files, and puts them back. `branch` is where the commits of a loop are found."""
+    """Commits the files, and puts them back. `branch` is where the commits of a loop are found.
+
+    Each method is one script: starting git takes longer than what it does.
+    """
 
     def __init__(self, workplace: Workplace, activation: Activation, branch: str, *, in_place: bool) -> None:
         self._workplace = workplace
         self._activation = activation
         self._branch = f"refs/heads/{branch}"
         self._in_place = in_place
-        self._has_excludes = False
+        self._place: dict[str, str] | None = None
+        self._bases: dict[tuple[str, str], str | None] = {}
 
     async def start(self) -> str:
         """The commit of the files as they are: a new one, if they differ from the last."""
-        return (await self._run(_BEGIN, b"the files before the fix loop", REF=self._branch)).strip()
+        return (await self._run(_INDEX + _BEGIN, b"the files before the fix loop", REF=self._branch)).strip()
 
     async def commit(self, message: str, parent: str) -> str | None:
         """Commit the files to the branch. None if they are those of the parent, where the branch is then."""
-        committed = await self._run(_COMMIT, message.encode(), PARENT=parent, REF=self._branch)
+        committed = await self._run(_INDEX + _COMMIT, message.encode(), PARENT=parent, REF=self._branch)
         return committed.strip() or None
+
+    async def commit_change(self, message: str, parent: str, start: str) -> Committed | None:
+        """Commit the files to the branch, and tell what changed. None if they are those of the parent."""
+        script = f'{_INDEX}{_COMMIT}\nAFTER="$commit"\n{_NUMBERS}\nnumbers "$START" "$AFTER"\n{_CHANGE}'
+        told = await self._run(script, message.encode(), PARENT=parent, BEFORE=parent, START=start, REF=self._branch)
+        commit, _, rest = told.partition("\n")
+        since_start, rest = _numbers_in(rest)
+        return Committed(commit, _change_in(rest), since_start.lines) if commit else None
 
     async def restore(self, commit: str, reports_of: str | None = None) -> None:
         """Make the files those of the commit, but with the debug reports of the other one. Ignored files stay."""
-        await self._run(_RESTORE, TO=commit, REPORTS_OF=reports_of or "")
+        await self._run(_INDEX + _RESTORE, TO=commit, REPORTS_OF=reports_of or "")
 
-    async def change(self, before: str, after: str) -> Change:
-        """What differs between two commits, without the reports."""
-        words = f"{before} {after} -- . ':(exclude,glob){REPORTS}/**/*.md'"
-        numbers = changes_in((await self._run(f"g diff --no-renames --numstat -z {words}")).encode(errors=_ESCAPED))
-        options = "-U50 --text --no-textconv --no-color --no-renames --no-ext-diff"
-        diff = await self._run(f"g diff {options} {words} | head -c {MOST_DIFF_BYTES}")
-        return Change(numbers.files, numbers.lines, diff)
+    async def change(self, before: str, after: str) -> tuple[Change, Sequence[str]]:
+        """What differs between two commits, without the reports; and the paths as `reports` has them."""
+        script = f"{_CHANGE}\nprintf '\\0'\n{_REPORTS}"
+        told = await self._run(script, BEFORE=before, AFTER=after)
+        change, _, paths = told.rpartition("\0")
+        return _change_in(change), paths.splitlines()
 
     async def files(self, commit: str) -> Sequence[str]:
         """The paths of all files of a commit."""
@@ -139,13 +180,11 @@ class Tree:
         return (await self._run(_REPORTS)).splitlines()
 
     async def base(self, rev: str, start: str) -> str | None:
-        """The commit to compare with, if there is one with other files."""
-        code, found = await self._try(_BASE, REV=rev, START=start)
-        commit = found.strip()
-        if code != 0 or not commit:
-            return None
-        is_same = not await self._run(f"g diff --name-only {commit} {start} | head -c 100")
-        return None if is_same else commit
+        """The commit to compare with, if there is one with other files. An agent cannot change it later."""
+        if (rev, start) not in self._bases:
+            code, found = await self._try(_BASE, REV=rev, START=start)
+            self._bases[rev, start] = (found.strip() or None) if code == 0 else None
+        return self._bases[rev, start]
 
     async def head(self) -> str | None:
         """The commit that the branch is at."""
@@ -161,23 +200,32 @@ class Tree:
     async def _run(self, script: str, said: bytes = b"", **env: str) -> str:
         code, output = await self._try(script, said, **env)
         if code != 0:
-            raise TreeFailed(f"git could not handle the files of the workspace: {output.strip()[-500:]}")
+            raise _failed(output)
         return output
 
     async def _try(self, script: str, stdin: bytes = b"", **env: str) -> tuple[int, str]:
+        control = self._workplace.workspace.control
+        if self._place is None:
+            self._place = await self._find()
+        index = f"{control}/fix-index-{token_hex(4)}"
+        return await self._execute(_GIT + script, stdin, {**self._place, "INDEX": index, **env})
+
+    async def _find(self) -> dict[str, str]:
+        """Where the repository is, for all scripts that follow."""
         workplace, control = self._workplace, self._workplace.workspace.control
-        if not self._has_excludes:
-            excluded = _LEFT_BY_TOOLS + _own_state_in(workplace.workspace.repo, control)
-            await workplace.files.write("control", "fix-excludes", excluded.encode())
-            self._has_excludes = True
+        excluded = _LEFT_BY_TOOLS + _own_state_in(workplace.workspace.repo, control)
+        await workplace.files.write("control", "fix-excludes", excluded.encode())
+        known = {"IN_PLACE": "1" if self._in_place else "", "EXCLUDES": f"{control}/fix-excludes"}
+        code, found = await self._execute(_FIND, b"", {**known, "OWN": f"{control}/fix.git"})
+        if code != 0:
+            raise _failed(found)
+        own, _, index = found.removesuffix("\n").partition("\n")
+        return {**known, "OWN": own, "USER_INDEX": index, "NOT_REPORTS": f":(exclude,glob){REPORTS}/**/*.md"}
+
+    async def _execute(self, script: str, stdin: bytes, env: Mapping[str, str]) -> tuple[int, str]:
+        workplace = self._workplace
         key = f"{workplace.run}:{self._activation.occurrence}:fix:{token_hex(6)}"  # each is executed anew
-        places = {
-            "OWN": f"{control}/fix.git",
-            "EXCLUDES": f"{control}/fix-excludes",
-            "INDEX": f"{control}/fix-index-{token_hex(4)}",
-            "IN_PLACE": "1" if self._in_place else "",
-        }
-        code, output = await run_git(workplace, key, _START + script, {**IDENTITY, **places, **env}, stdin)
+        code, output = await run_git(workplace, key, script, {**IDENTITY, **env}, stdin)
         return code, output.decode(errors=_ESCAPED)
 
 
@@ -185,3 +233,18 @@ def _own_state_in(repo: str, control: str) -> str:
     """The pattern of Pitstop's own state folder, if it is in the folder that is worked in."""
     home = control.rsplit("/", 3)[0]
     return f"/{home.removeprefix(f'{repo}/')}/\n" if home.startswith(f"{repo}/") else ""
+
+
+def _failed(said: str) -> TreeFailed:
+    return TreeFailed(f"git could not handle the files of the workspace: {said.strip()[-500:]}")
+
+
+def _numbers_in(told: str) -> tuple[Changes, str]:
+    """What `numbers` says, and what comes after it."""
+    rows, _, rest = f"\0{told}".partition("\0\0")
+    return changes_in(rows.encode(errors=_ESCAPED)), rest
+
+
+def _change_in(told: str) -> Change:
+    numbers, diff = _numbers_in(told)
+    return Change(numbers.files, numbers.lines, diff)

@@ -79,11 +79,11 @@ class Iterating:
         state = bench.state
         number = state.number
         topic = state.started["topic"]
-        expected = next_number(await bench.tree.reports(), topic)
-        path = report_path(topic, expected, "SLUG")
         tested = state.tested_at(state.best)
         start = state.started["base"]
-        change = await bench.tree.change(await bench.compared_commit(start) or start, state.best_commit)
+        change, reports = await bench.tree.change(await bench.compared_commit(start) or start, state.best_commit)
+        expected = next_number(reports, topic)
+        path = report_path(topic, expected, "SLUG")
         prompt = diagnose_prompt(self._given(state, tested), state.iterations, path=path, change=change.diff)
 
         async def read(outcome: Outcome) -> tuple[Report, str]:
@@ -160,19 +160,19 @@ class Iterating:
         if summary is None:
             self._note_applied(at.number, "no_fix", self._whys(at.number, "fix", last)[-1])
             return
-        commit = await bench.tree.commit(f"fix({topic}): iteration {at.number}", at.report_commit)
-        change = await bench.tree.change(at.report_commit, commit or at.report_commit)
-        if commit is None or not change.files:
+        message = f"fix({topic}): iteration {at.number}"
+        committed = await bench.tree.commit_change(message, at.report_commit, state.started["base"])
+        if committed is None or not committed.change.files:
             self._note_applied(at.number, "no_change", "the agent changed no file", summary=summary)
             return
+        change, lines, limit = committed.change, committed.lines_since_start, bench.config["lines"]
         touched = () if allow else await self._touched(state, change)
-        lines, limit = (await bench.tree.change(state.started["base"], commit)).lines, bench.config["lines"]
         size = "too many bytes" if change.is_cut else f"{lines} changed lines"
         why = "it changes tests: " + "; ".join(touched) if touched else ""
         if not why and (lines > limit or change.is_cut):
             why = f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"
-        told = {"commit": commit, "files": list(change.files[:MOST_FILES]), "lines": change.lines, "summary": summary}
-        refusal = {"touches_tests": list(touched), "refused": bool(why)}
+        told = {"commit": committed.commit, "files": list(change.files[:MOST_FILES]), "lines": change.lines}
+        refusal = {"summary": summary, "touches_tests": list(touched), "refused": bool(why)}
         self._note_applied(at.number, "refused" if why else "", why, **told, **refusal)
 
     async def _touched(self, state: FixState, change: Change) -> tuple[str, ...]:
