@@ -9,8 +9,8 @@ script beside it runs the same commands in the same order, and commits each repo
 of the same repository. What Pitstop costs is the difference. A third side has the same steps in a flow without a loop,
 so the difference to it is that of the loop alone. An iteration is timed from the end of the triage until the third one
 is judged; the rest of the loop is a row for information. All sides of a row are measured in turn, in the same run,
-after a warm-up; times are wall times, with the load beside them. The figure of each side is its median; in parentheses are
-the least and the most.
+after a warm-up; times are wall times, with the load beside them. The figure of each side is its median; in parentheses
+are the least and the most.
 """
 
 import argparse
