@@ -60,6 +60,11 @@ export function FixDialog({ run, step, goal = "", onOpenRun, onClose }: FixDialo
         Runs the step again. If it fails, one agent diagnoses the failure, another repairs it, and the step is tested
         again.
       </p>
+      {run.card !== null && (
+        <p className="text-muted">
+          The new run is no attempt of the card, which stays as it is. The fix is an artifact of the run.
+        </p>
+      )}
       <StepField run={run} steps={steps} step={draft.step} onChange={(path) => change({ step: path })} />
       <Agents run={run} draft={draft} problem={problems.agent} onChange={change} />
       <Field label="Goal" hint="What the change is for. The agents are told.">
@@ -101,11 +106,6 @@ export function FixDialog({ run, step, goal = "", onOpenRun, onClose }: FixDialo
         value={secretsText(draft)}
         onText={(text) => change({ secrets: text })}
       />
-      {run.card !== null && (
-        <p className="text-muted text-sm">
-          The new run is no attempt of the card: the card stays as it is, and the fix is an artifact of the run.
-        </p>
-      )}
       <FormProblem problem={problem} />
     </FormDialog>
   );
