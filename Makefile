@@ -72,7 +72,7 @@ soak-agents: # the CLIs of agents take 1.1 GB
 	@test "$$(cat $(AGENTS)/.stamp 2>/dev/null)" = "$(AGENT_CLIS)" || { echo "installing $(AGENT_CLIS)" && \
 		PATH="$(CURDIR)/.venv-node/bin:$$PATH" npm install --prefix $(AGENTS) --no-audit --no-fund --loglevel=error \
 		$(AGENT_CLIS) && echo "$(AGENT_CLIS)" > $(AGENTS)/.stamp; }
-	$(SOAK) tests/agents/test_real_clis.py
+	$(SOAK) tests/agents/test_real_clis.py tests/agents/test_real_fix_loop.py
 
 soak-coverage:
 	$(PYTEST) -q tests/app tests/contracts tests/debugger tests/engine tests/events tests/plan tests/simulation \

@@ -63,7 +63,7 @@ HEAVY = (
     "tests/web",
 )
 # Tests that only `make soak` runs, because they need what is large to install
-SOAK = ("tests/agents/test_real_clis.py",)
+SOAK = ("tests/agents/test_real_clis.py", "tests/agents/test_real_fix_loop.py")
 
 
 def is_in(places: tuple[str, ...], path: str) -> bool:
