@@ -20,16 +20,19 @@ _VARIABLES = {
 }
 
 
-def fix_loop(step: Step, fix: Mapping[str, Any]) -> Step:
-    """The step in a fix loop, at its own path; `fix` is what a FixForm says."""
+def fix_loop(step: Step, fix: Mapping[str, Any], secrets: tuple[str, ...]) -> Step:
+    """The step in a fix loop, at its own path; `fix` is what a FixForm says.
+
+    `secrets` are those of the steps around it: agents get these and their own, and not those of the tests.
+    """
     plain = Step(step.path, step.kind)
     test = _moved(step, step.path, f"{step.path}.test")
     return Step(
         step.path,
         FIX_LOOP,
         {name: value for name, value in fix.items() if name not in _OF_AGENTS},
-        (replace(test, **{name: getattr(plain, name) for name in _OF_THE_LOOP}), *_agents(step, fix)),
-        secrets=step.secrets,
+        (replace(test, **{name: getattr(plain, name) for name in _OF_THE_LOOP}), *_agents(step, fix, secrets)),
+        secrets=secrets,
         source=step.source,
         is_cleanup=step.is_cleanup,
         **{name: getattr(step, name) for name in _OF_THE_LOOP},
@@ -43,17 +46,19 @@ def with_fix_loop(plan: Plan, path: str, fix: Mapping[str, Any]) -> Plan:
         raise UnknownStep(path, plan.nearest(path))
     if found.kind == FIX_LOOP:
         return plan
-    return Plan(_replaced(plan.root, path, fix_loop(found, fix)), plan.name, plan.limits)
+    return Plan(_with_loop(plan.root, path, fix), plan.name, plan.limits)
 
 
-def _replaced(step: Step, path: str, by: Step) -> Step:
-    if step.path == path:
-        return by
-    children = tuple(_replaced(each, path, by) for each in step.children)
-    return replace(step, children=children, cleanup=tuple(_replaced(each, path, by) for each in step.cleanup))
+def _with_loop(around: Step, path: str, fix: Mapping[str, Any]) -> Step:
+    """The step with the one at the path, which is in it, in a loop."""
+
+    def looped(step: Step) -> Step:
+        return fix_loop(step, fix, around.secrets) if step.path == path else _with_loop(step, path, fix)
+
+    return replace(around, children=tuple(map(looped, around.children)), cleanup=tuple(map(looped, around.cleanup)))
 
 
-def _agents(step: Step, fix: Mapping[str, Any]) -> tuple[Step, ...]:
+def _agents(step: Step, fix: Mapping[str, Any], secrets: tuple[str, ...]) -> tuple[Step, ...]:
     """The two agents. Their prompts are those of the iteration, in `.fix`."""
     variables = {name: f"${{{{ .fix.{key} }}}}" for name, key in _VARIABLES.items()}
     more = {**fix["with"], "log": False, "prompt": PROMPT, "env": {**fix["with"].get("env", {}), **variables}}
@@ -63,7 +68,7 @@ def _agents(step: Step, fix: Mapping[str, Any]) -> tuple[Step, ...]:
             "agent",
             {**more, "profile": fix[role] or fix["agent"]},
             name=role,
-            secrets=tuple(dict.fromkeys((*step.secrets, *fix["secrets"]))),
+            secrets=tuple(dict.fromkeys((*secrets, *fix["secrets"]))),
             source=step.source,
             is_cleanup=step.is_cleanup,
             on_interrupt="fail",

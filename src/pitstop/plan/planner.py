@@ -246,7 +246,7 @@ class _Planning:
 
     def step(self, spec: StepSpec, path: str, around: _Around) -> Step:
         if spec.fix is not None:
-            return fix_loop(self.step(replace(spec, fix=None), path, around), spec.fix)
+            return fix_loop(self.step(replace(spec, fix=None), path, around), spec.fix, around.secrets)
         self._take(path, spec)
         around = around.with_secrets(spec.secrets)
         config, timeout_seconds = spec.config, spec.timeout_seconds

@@ -328,3 +328,16 @@ async def test_a_branch_that_was_moved_is_noticed(tmp_path: Path) -> None:
     (escalated,) = loop.notes("escalated")
     assert escalated["reason"] == "state"
     assert "is not at" in escalated["why"]
+
+
+async def test_agents_get_their_own_secrets_and_not_those_of_the_tests(tmp_path: Path) -> None:
+    show = f"env | grep -o '^[A-Z]*_KEY' > {tmp_path}/seen-$PITSTOP_FIX_ROLE"
+    loop = Loop(tmp_path, ["a"], {"diagnose": f"{show}; report cause", "fix": f"{show}; repair a"})
+    flow = loop.flow(f"env | grep -o '^[A-Z]*_KEY' > {tmp_path}/seen-tests; sh check.sh", secrets=["AGENT_KEY"])
+    flow = flow.replace("id: tests\n", "id: tests\n  secrets: [TEST_KEY]\n", 1)
+
+    await loop.run(flow, secrets={"AGENT_KEY": "value-of-the-agent", "TEST_KEY": "value-of-the-tests"})
+
+    assert loop.ended["outcome"] == "fixed"
+    seen = {name: (tmp_path / f"seen-{name}").read_text().split() for name in ("diagnose", "fix", "tests")}
+    assert seen == {"diagnose": ["AGENT_KEY"], "fix": ["AGENT_KEY"], "tests": ["TEST_KEY"]}
