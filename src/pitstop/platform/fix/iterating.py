@@ -70,8 +70,11 @@ class Iterating:
         if not at.verdict and not at.is_applied:
             await self._repair()
         at = bench.state.current
-        if not at.verdict:
+        if not at.verdict and at.commit:
             await self._test(at)
+        elif not at.verdict:  # it was killed before that was noted
+            why = "; ".join(at.touches_tests) or "nothing of it is to be tested"
+            self._judge(at.number, "refused" if at.is_refused else "no_change", why)
 
     async def _begin(self, state: FixState) -> None:
         await self._bench.tree.restore(state.best_commit, state.head)
@@ -170,7 +173,7 @@ class Iterating:
             return
         message = f"fix({topic}): iteration {at.number}"
         committed = await bench.tree.commit_change(message, at.report_commit, state.started["base"])
-        if committed is None or not committed.change.files:
+        if committed is None:
             self._note_applied(at.number, None, summary=summary)
             self._judge(at.number, "no_change", "the agent changed no file")
             return
@@ -185,7 +188,6 @@ class Iterating:
         refused = bool(touched) or is_too_large
         self._note_applied(at.number, change, commit=commit, summary=summary, touches=touched, refused=refused)
         if refused:
-            await bench.tree.restore(at.report_commit)
             why = "it changes tests: " + "; ".join(touched) if touched else ""
             size = "too many bytes" if change.is_cut else f"{lines} changed lines"
             why = why or f"the fix has {size}, and at most {limit} lines are allowed (`lines`)"

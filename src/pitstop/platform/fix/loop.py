@@ -55,8 +55,11 @@ class _Loop:
 
     async def run(self) -> Outcome:
         bench = self._bench
-        if bench.state.occurrence != bench.at.occurrence:
+        known = bench.state
+        if known.occurrence != bench.at.occurrence:
             await self._start()
+        elif known.ended is None and not bench.at.is_replayed:
+            await bench.tree.mend(known.head, known.reports)
         while True:
             state = bench.state
             if state.ended is not None:

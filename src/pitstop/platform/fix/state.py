@@ -26,6 +26,7 @@ class Iteration(Struct):
     touches_tests: tuple[str, ...] = ()
     commit: str = ""
     is_applied: bool = False
+    is_refused: bool = False
     tested: Mapping[str, Any] = field(default_factory=dict)
     verdict: str = ""
     why: str = ""
@@ -40,6 +41,7 @@ class Escalation(Struct):
     stop: int | None = None
     decision: StepDecided | None = None
     verb: str | None = None
+    is_rolled_back: bool = False
 
 
 class FixState(Struct):
@@ -157,6 +159,8 @@ def _note(state: FixState, note: str, data: Mapping[str, Any]) -> None:
             state.escalation, state.head = Escalation(data["reason"], data["why"]), data["commit"]
         case "fix.rolled_back":
             state.best, state.best_commit, state.head = data["to"], state.commit_of(data["to"]) or "", data["commit"]
+            if state.escalation is not None:
+                state.escalation.is_rolled_back = True
         case "fix.ended":
             state.ended = data
         case "fix.tested":
@@ -187,6 +191,7 @@ def _note_of(state: FixState, at: Iteration, note: str, data: Mapping[str, Any])
             at.report_commit = state.head = data["commit"]
         case "fix.applied":
             at.is_applied, at.files, at.lines = True, tuple(data["files"]), data["lines"]
+            at.is_refused = data["refused"]
             at.summary, at.touches_tests = data["summary"], tuple(data["touches_tests"])
             state.head = data["commit"] or state.head
             at.commit = "" if data["refused"] else data["commit"] or ""
