@@ -44,9 +44,15 @@ trap 'rm -f -- "$INDEX" "$INDEX.lock"' EXIT
 export GIT_INDEX_FILE="$INDEX"
 g add -A >/dev/null 2>&1 || g add -A --ignore-errors || true
 """
-_COMMIT = """
+_UNLESS_SAME = """
 tree=$(g write-tree)
 if [ "$tree" = "$(git rev-parse "$PARENT^{tree}")" ]; then git update-ref "$REF" "$PARENT"; exit 0; fi
+"""
+_UNLESS_ONLY_REPORTS = """
+tree=$(g write-tree)
+if g diff --quiet --no-ext-diff "$PARENT" "$tree" -- . "$NOT_REPORTS"; then exit 0; fi
+"""
+_COMMIT = """
 commit=$(g commit-tree "$tree" -p "$PARENT" -F -)
 git update-ref "$REF" "$commit"
 echo "$commit"
@@ -73,6 +79,13 @@ _RESTORE = """
 g read-tree --reset -u "$TO"
 [ "$REPORTS_OF" ] && [ "$REPORTS_OF" != "$TO" ] || exit 0
 if git cat-file -e "$REPORTS_OF:./debug" 2>/dev/null; then g checkout -q "$REPORTS_OF" -- debug; fi
+"""
+# What is missing after that, the loop sees for itself
+_MEND = """
+git update-ref "$REF" "$TO" 2>/dev/null || true
+while read -r path; do
+  [ -e "$path" ] || g checkout -q "$TO" -- "$path" 2>/dev/null || true
+done
 """
 _REPORTS = """
 find debug -name '[0-9][0-9][0-9]_*.md' -print 2>/dev/null || true
@@ -149,12 +162,13 @@ class Tree:
 
     async def commit(self, message: str, parent: str) -> str | None:
         """Commit the files to the branch. None if they are those of the parent, where the branch is then."""
-        committed = await self._run(_INDEX + _COMMIT, message.encode(), PARENT=parent, REF=self._branch)
-        return committed.strip() or None
+        script = _INDEX + _UNLESS_SAME + _COMMIT
+        return (await self._run(script, message.encode(), PARENT=parent, REF=self._branch)).strip() or None
 
     async def commit_change(self, message: str, parent: str, start: str) -> Committed | None:
-        """Commit the files to the branch, and tell what changed. None if they are those of the parent."""
-        script = f'{_INDEX}{_COMMIT}\nAFTER="$commit"\n{_NUMBERS}\nnumbers "$START" "$AFTER"\n{_CHANGE}'
+        """Commit the files to the branch, and tell what changed. None if nothing did, or only reports."""
+        commit = f'{_INDEX}{_UNLESS_ONLY_REPORTS}{_COMMIT}AFTER="$commit"\n'
+        script = f'{commit}{_NUMBERS}numbers "$START" "$AFTER"\n{_CHANGE}'
         told = await self._run(script, message.encode(), PARENT=parent, BEFORE=parent, START=start, REF=self._branch)
         commit, _, rest = told.partition("\n")
         since_start, rest = _numbers_in(rest)
@@ -163,6 +177,11 @@ class Tree:
     async def restore(self, commit: str, reports_of: str | None = None) -> None:
         """Make the files those of the commit, but with the debug reports of the other one. Ignored files stay."""
         await self._run(_INDEX + _RESTORE, TO=commit, REPORTS_OF=reports_of or "")
+
+    async def mend(self, head: str, reports: Sequence[str]) -> None:
+        """Put back what a script had half done when its process was killed: the branch, and reports that are gone."""
+        paths = "".join(f"{path}\n" for path in reports)
+        await self._run(_INDEX + _MEND, paths.encode(), TO=head, REF=self._branch)
 
     async def change(self, before: str, after: str) -> tuple[Change, Sequence[str]]:
         """What differs between two commits, without the reports; and the paths as `reports` has them."""

@@ -186,12 +186,14 @@ class Loop:
     def code(self) -> list[str]:
         return (self.folder / "code.txt").read_text().split()
 
-    def git(self, *words: str) -> None:
+    def git(self, *words: str) -> str:
         """Run git in the folder, in a test that is not asynchronous or before its run."""
         import subprocess
 
         identity = ("-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "init.defaultBranch=main")
-        subprocess.run(("git", *identity, *words), cwd=self.folder, check=True, capture_output=True)
+        words = ("git", *identity, *words)
+        done = subprocess.run(words, cwd=self.folder, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
     def commit(self) -> None:
         self.git("init", "-q")

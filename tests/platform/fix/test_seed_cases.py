@@ -93,3 +93,12 @@ async def test_case_5_debug_history_context_passing(tmp_path: Path) -> None:
     assert "Why the last fix failed" not in loop.prompt("diagnose-1-1")
     assert "Why the last fix failed" in loop.prompt("diagnose-2-1")
     assert "This is the last iteration: take another approach" in loop.prompt("diagnose-3-1")
+
+
+async def test_a_fix_that_changes_only_its_report_changes_nothing(tmp_path: Path) -> None:
+    loop = Loop(tmp_path, ["a"], {"fix": 'echo "And more." >> "$PITSTOP_FIX_REPORT"'})
+
+    await loop.run(loop.flow(iterations=2))
+
+    assert loop.verdicts == ["no_change", "no_change"]
+    assert loop.notes("escalated")[0]["reason"] == "limit"

@@ -38,6 +38,18 @@ async def test_take_over_lets_the_user_repair_it_and_continue_runs_the_tests(tmp
     assert 'status: "resolved"' in (loop.folder / loop.ended["reports"][0]).read_text()
 
 
+async def test_what_a_user_repaired_is_the_last_commit_of_the_loop(tmp_path: Path) -> None:
+    loop = Loop(tmp_path, ["a"], HOPELESS)
+    loop.commit()
+
+    async with given_up(loop) as (run, debugger, stop):
+        await debugger.say(verbs.Decide(stop.id, "take_over"))
+        (loop.folder / "code.txt").write_text("ok_a\n")
+        await debugger.say(verbs.Continue(stop.id))
+
+    assert loop.git("rev-parse", f"fix/{run.id}") == loop.ended["commit"]
+
+
 async def test_a_repair_that_does_not_help_brings_the_user_back_with_it(tmp_path: Path) -> None:
     loop = Loop(tmp_path, ["a"], HOPELESS)
 

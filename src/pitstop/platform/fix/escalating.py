@@ -10,7 +10,7 @@ from pitstop.errors import FileProblem
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.platform.fix.bench import Bench
 from pitstop.platform.fix.reports import with_status
-from pitstop.platform.fix.state import START, FixState, Iteration
+from pitstop.platform.fix.state import START, Escalation, FixState, Iteration
 from pitstop.program import program
 
 LIMIT = "limit"
@@ -84,7 +84,7 @@ class Escalating:
         elif choice == "guide":
             await self._open_round(state, at.reason, text)
         elif choice == "roll_back":
-            await self._roll_back(state, at.reason, text)
+            await self._roll_back(state, at, text)
         else:
             outcome = "skipped" if choice == "skip" else "escalated"
             if at.reason == "infrastructure" and choice != "skip":
@@ -115,8 +115,8 @@ class Escalating:
             await self.escalate(reason, f"the tests still fail after the repair ({ran.occurrence})")
             return
         state = bench.state
-        await self.finish(state, is_resolved=True)
-        bench.note_ended(bench.state, "taken_over", "a user repaired it")
+        commit = await self.finish(state, is_resolved=True)
+        bench.note_ended(state, "taken_over", "a user repaired it", commit)
 
     async def _open_round(self, state: FixState, reason: str, text: str) -> None:
         limit = state.started["limits"]["rounds"]
@@ -125,16 +125,17 @@ class Escalating:
         else:
             self._bench.note("round_opened", round=state.round + 1, guidance=text)
 
-    async def _roll_back(self, state: FixState, reason: str, text: str) -> None:
+    async def _roll_back(self, state: FixState, at: Escalation, text: str) -> None:
         number = int(text) if text.isdigit() else START
         commit = state.commit_of(number)
         if commit is None:
-            await self.escalate(reason, f"there are no files of iteration {number} to go back to")
+            await self.escalate(at.reason, f"there are no files of iteration {number} to go back to")
             return
-        await self._bench.tree.restore(commit, state.head)
-        self._bench.note("rolled_back", to=number, commit=state.head)
+        if not at.is_rolled_back:
+            await self._bench.tree.restore(commit, state.head)
+            self._bench.note("rolled_back", to=number, commit=state.head)
         told = f"iteration {number}" if number else "the files before the loop"
-        await self.escalate(reason, f"rolled back to {told}")
+        await self.escalate(at.reason, f"rolled back to {told}")
 
 
 def escalation_message(state: FixState, reason: str, why: str, run: str) -> str:

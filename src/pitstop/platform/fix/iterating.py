@@ -162,7 +162,7 @@ class Iterating:
             return
         message = f"fix({topic}): iteration {at.number}"
         committed = await bench.tree.commit_change(message, at.report_commit, state.started["base"])
-        if committed is None or not committed.change.files:
+        if committed is None:
             self._note_applied(at.number, "no_change", "the agent changed no file", summary=summary)
             return
         change, lines, limit = committed.change, committed.lines_since_start, bench.config["lines"]

@@ -49,8 +49,11 @@ class _Loop:
 
     async def run(self) -> Outcome:
         bench = self._bench
-        if bench.state.occurrence != bench.at.occurrence:
+        known = bench.state
+        if known.occurrence != bench.at.occurrence:
             await self._start()
+        elif known.ended is None and not bench.at.is_replayed:
+            await bench.tree.mend(known.head, known.reports)
         while True:
             state = bench.state
             if state.ended is not None:
@@ -81,10 +84,11 @@ class _Loop:
         bench, config = self._bench, self._bench.config
         failures = bench.failures(self._first)
         names = ("iterations", "rounds", "cost", "lines")
+        test = bench.test.config.get("script") or bench.test.config.get("command") or bench.test.kind
         bench.note(
             "started",
             topic=topic_of(bench.at.step.id or bench.at.step.local, failures.found),
-            command=_command_of(bench),
+            command=" ".join(str(test).split())[:500],
             base=await bench.tree.start(),
             branch=bench.branch,
             in_place=bench.in_place,
@@ -170,9 +174,3 @@ class _Loop:
         message = f"{outcome.replace('_', ' ')}: {ended['why']}"
         error = StepError(_ERRORS.get(outcome, "Escalated"), message, tested["occurrence"])
         return Outcome(Status.FAILED, outputs, error=error)
-
-
-def _command_of(bench: Bench) -> str:
-    config = bench.test.config
-    text = config.get("script") or config.get("command") or bench.test.kind
-    return " ".join(str(text).split())[:500]

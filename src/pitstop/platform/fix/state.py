@@ -41,6 +41,7 @@ class Escalation(Struct):
     stop: int | None = None
     decision: StepDecided | None = None
     verb: str | None = None
+    is_rolled_back: bool = False
 
 
 class FixState(Struct):
@@ -158,6 +159,8 @@ def _note(state: FixState, note: str, data: Mapping[str, Any]) -> None:
             state.escalation, state.head = Escalation(data["reason"], data["why"]), data["commit"]
         case "fix.rolled_back":
             state.best, state.best_commit, state.head = data["to"], state.commit_of(data["to"]) or "", data["commit"]
+            if state.escalation is not None:
+                state.escalation.is_rolled_back = True
         case "fix.ended":
             state.ended = data
         case "fix.tested":
