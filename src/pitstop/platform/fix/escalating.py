@@ -114,9 +114,8 @@ class Escalating:
         if ran.outcome.is_failure:
             await self.escalate(reason, f"the tests still fail after the repair ({ran.occurrence})")
             return
-        state = bench.state
-        commit = await self.finish(state, is_resolved=True)
-        bench.note_ended(state, "taken_over", "a user repaired it", commit)
+        commit = await self.finish(bench.state, is_resolved=True)
+        bench.note_ended(bench.state, "taken_over", "a user repaired it", commit)
 
     async def _open_round(self, state: FixState, reason: str, text: str) -> None:
         limit = state.started["limits"]["rounds"]
