@@ -1,6 +1,6 @@
 """The fix loop: an iteration beside a shell script that does the same work, and the triage of 10,000 failures.
 
-    python bench/fix.py                       # everything, about 2 minutes
+    python bench/fix.py                       # everything, about a minute
     python bench/fix.py --only triage         # some of it: loop, triage
     python bench/fix.py --quick               # small amounts: to see that it works, not to quote
 
@@ -8,9 +8,9 @@ The agents are shell scripts that are done at once, and so are the tests, which 
 script beside it runs the same commands in the same order, and commits each report and each fix; both work in a clone
 of the same repository. What Pitstop costs is the difference. A third side has the same steps in a flow without a loop,
 so the difference to it is that of the loop alone. An iteration is timed from the end of the triage until the third one
-is judged; the rest of the loop is a row for information. All sides of a row are measured in turn, in the same run, after
-a warm-up; times are wall times, with the load beside them. The figure of each side is its median; in parentheses are
-the least and the most.
+is judged; the rest of the loop is a row for information. All sides of a row are measured in turn, in the same run,
+after a warm-up; times are wall times, with the load beside them. The figure of each side is its median; in parentheses
+are the least and the most.
 """
 
 import argparse
