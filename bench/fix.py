@@ -1,6 +1,6 @@
 """The fix loop: an iteration beside a shell script that does the same work, and the triage of 10,000 failures.
 
-    python bench/fix.py                       # everything, about 2 minutes
+    python bench/fix.py                       # everything, about a minute
     python bench/fix.py --only triage         # some of it: loop, triage
     python bench/fix.py --quick               # small amounts: to see that it works, not to quote
 

@@ -80,8 +80,9 @@ g read-tree --reset -u "$TO"
 [ "$REPORTS_OF" ] && [ "$REPORTS_OF" != "$TO" ] || exit 0
 if git cat-file -e "$REPORTS_OF:./debug" 2>/dev/null; then g checkout -q "$REPORTS_OF" -- debug; fi
 """
-# What is missing after that, the loop sees for itself
+# What is missing after that, the loop sees for itself. The branch is its own, and so is a lock that git has left
 _MEND = """
+rm -f -- "$(git rev-parse --git-path "$REF.lock")"
 git update-ref "$REF" "$TO" 2>/dev/null || true
 while read -r path; do
   [ -e "$path" ] || g checkout -q "$TO" -- "$path" 2>/dev/null || true

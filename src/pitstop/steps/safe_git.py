@@ -14,6 +14,7 @@ GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",  # the home of the workspace is the agent's
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",  # `status` would lock the user's index, and leave the lock when it is killed
     "LC_ALL": "C.UTF-8",
 }
 IDENTITY = {

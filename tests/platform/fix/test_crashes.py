@@ -85,6 +85,29 @@ async def test_a_refused_fix_is_not_tested_although_its_verdict_was_lost(tmp_pat
     assert "exit 0" not in (loop.folder / "check.sh").read_text()
 
 
+async def test_what_a_killed_git_leaves_does_not_stop_the_loop(tmp_path: Path) -> None:
+    loop = Loop(tmp_path, ["a"], {"fix-1": "echo guess > notes.txt"})
+    loop.commit()
+    async with loop.start(loop.flow(iterations=1), debug=True) as run:
+        assert isinstance(run, LiveRun)
+        await loop.escalation(run)
+        run.leave()
+        await run.is_gone.wait()
+    branch = loop.folder / f".git/refs/heads/fix/{run.id}"
+    branch.with_name(f"{branch.name}.lock").touch()
+    branch.write_text(f"{loop.git('rev-parse', 'HEAD')}\n")
+    (loop.folder / "debug/tests_failures/001_cause_1.md").unlink()
+
+    async with open_service(loop.settings) as loop.service:
+        again = await loop.service.runs.take_up(LOCAL, run.id, {})
+        await loop.debugger(again).say(verbs.Decide(1, "guide", "look there"))
+        await loop.end_of(again)
+
+    assert loop.verdicts == ["same", "fixed"]
+    assert loop.git("rev-parse", f"fix/{run.id}") == loop.ended["commit"]
+    assert all((loop.folder / path).exists() for path in loop.ended["reports"])
+
+
 class Life:
     """A loop with random plays, on a random place, that crashes at random moments."""
 
