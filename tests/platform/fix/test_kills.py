@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.amounts import amount
 from tests.patience import PATIENCE_SECONDS, wait_here_until
 from tests.platform.fix.loops import Loop
 
@@ -73,7 +74,8 @@ def resume(loop: Loop, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.parametrize("state", ["triaging", "diagnosing", "fixing", "testing", "confirming"])
+@pytest.mark.repeats
+@pytest.mark.parametrize("state", ["diagnosing", "fixing", "confirming", "testing", "triaging"][: amount(3, soak=5)])
 def test_killed_in_any_state_it_continues_and_counts_on(tmp_path: Path, state: str) -> None:
     block = BLOCK.format(tmp=tmp_path)
     plays = {"diagnosing": {"diagnose-1-1": block}, "fixing": {"fix-1-1": f"echo half > code.txt; {block}"}}
