@@ -178,7 +178,7 @@ class Runs(Protocol):
         ...
 
     async def leave(self, caller: Caller, run: str) -> None:
-        """Let a run stay paused where it is, for whoever takes it up; its running steps are interrupted.
+        """Let a run stay paused where it is until it is taken up; its running steps are interrupted.
 
         NotPaused, and CommandRefused if not all of it is stored. A server has it all the time: there is nothing to do.
         """
@@ -187,7 +187,7 @@ class Runs(Protocol):
     async def take_up(self, caller: Caller, run: str, secrets: Mapping[str, str]) -> ActiveRun:
         """Continue a run that was left, or whose process was killed, from its log; an active run is given as it is.
 
-        Each stop is back with its number. A run that nobody debugged is paused before it does more. Secrets are not
+        Each stop is back with its number. A run without a debug session is paused before its next step. Secrets are not
         stored, so they are given again. NotRunning for one that has ended, or whose workspace is gone;
         InAnotherProcess for one that another process executes.
         """
