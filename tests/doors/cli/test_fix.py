@@ -225,3 +225,29 @@ def test_two_commands_on_one_run_do_not_both_get_it(shop: Shop) -> None:
 
     assert again.returncode == 2
     assert "Traceback" not in again.stderr
+
+
+def test_failures_that_existed_before_are_left_alone_and_the_way_to_fix_them_is_named(shop: Shop) -> None:
+    shop.commit()
+    (shop.folder / "größe 😀.txt").write_text("a change that breaks nothing\n")
+
+    done = shop.pitstop("fix", "--agent", "scripted", "--", *TESTS)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "not fixed: the failures existed before the change" in done.stdout
+    assert "`--base none` compares with nothing" in done.stdout
+
+
+def test_a_summary_that_cannot_be_written_changes_no_result(shop: Shop) -> None:
+    done = shop.pitstop("fix", "--summary", "no/such/folder.md", "--", "true")
+
+    assert done.returncode == 0
+    assert done.stderr == "pitstop fix: cannot write the summary no/such/folder.md: No such file or directory\n"
+
+
+def test_the_summary_of_tests_without_a_loop_says_how_they_ended(shop: Shop, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+
+    shop.pitstop("fix", "--summary", str(summary), "--", "false", PITSTOP_NO_FIX="1")
+
+    assert summary.read_text().startswith("## Tests failed, and no fix loop ran")

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.fix.lines import closing, summary_markdown
 from pitstop.doors.cli.fix.own_tree import OwnTree
-from pitstop.errors import GitProblem
+from pitstop.errors import GitProblem, UnknownArtifact
 from pitstop.program import program
 from pitstop.service.runs import ActiveRun
 
@@ -28,7 +29,8 @@ async def finish(run: ActiveRun, tree: OwnTree | None, options: argparse.Namespa
     ended = next((data for name, data in reversed(notes) if name == "fix.ended"), None)
     summary = options.summary or os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        await asyncio.to_thread(_append, Path(summary), summary_markdown(ended, told, what))
+        text = summary_markdown(ended, told, what, passed=code == PASSED)
+        await asyncio.to_thread(_append, Path(summary), text)
     if ended is None:
         return code
     lines = [*closing(ended, told)]
@@ -39,14 +41,24 @@ async def finish(run: ActiveRun, tree: OwnTree | None, options: argparse.Namespa
 
 
 def _append(file: Path, text: str) -> None:
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write(text)
+    try:
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write(text)
+    except OSError as error:
+        print(f"pitstop fix: cannot write the summary {file}: {error.strerror}", file=sys.stderr)
+
+
+async def _artifact(run: ActiveRun, name: str) -> bytes:
+    """What is in an artifact; nothing if there is none, because nothing was changed or the run was cancelled."""
+    try:
+        return b"".join([block async for block in run.artifact(name)])
+    except UnknownArtifact:
+        return b""
 
 
 async def _deliver(run: ActiveRun, tree: OwnTree, ended: Mapping[str, Any]) -> list[str]:
     """Apply the fix, if the folder is as it was; else the reports. All commits are on a branch."""
-    patch = b"".join([block async for block in run.artifact(f"{STEP}.patch")])
-    bundle = b"".join([block async for block in run.artifact(f"{STEP}.bundle")])
+    patch, bundle = await _artifact(run, f"{STEP}.patch"), await _artifact(run, f"{STEP}.bundle")
     branch = f"fix/{run.id}"
     is_fixed = ended["outcome"] in ("fixed", "taken_over")
     is_same = is_fixed and await asyncio.to_thread(tree.is_unchanged)

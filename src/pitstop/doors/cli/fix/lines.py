@@ -61,10 +61,12 @@ def fix_line(event: EventInfo) -> str | None:
     return None
 
 
-def summary_markdown(ended: Mapping[str, Any] | None, notes: list[Mapping[str, Any]], command: str) -> str:
+def summary_markdown(
+    ended: Mapping[str, Any] | None, notes: list[Mapping[str, Any]], command: str, *, passed: bool
+) -> str:
     """The end of a loop for a summary page of CI."""
     if ended is None:
-        return f"## Fix loop: the tests pass\n\n`{command}`\n"
+        return f"## Tests {'passed' if passed else 'failed, and no fix loop ran'}\n\n`{command}`\n"
     lines = [f"## Fix loop: {TITLES.get(ended['outcome'], ended['outcome'])}", "", f"`{command}`: {ended['why']}", ""]
     judged = [data for data in notes if "verdict" in data and "best" in data]
     if judged:
@@ -84,5 +86,7 @@ def closing(ended: Mapping[str, Any], notes: list[Mapping[str, Any]]) -> Iterato
     causes = {data["path"]: data["root_cause"] for data in notes if "root_cause" in data}
     for path in ended["reports"]:
         yield f"  {path}{f': {causes[path]}' if causes.get(path) else ''}"
+    if ended["outcome"] == "pre_existing":
+        yield "  `--base none` compares with nothing, and fixes them as well"
     if ended["cost"]:
         yield f"  the agents cost {ended['cost']:.2f} dollars"
