@@ -368,14 +368,14 @@ def test_a_log_without_failures_is_one_failure_with_its_last_lines() -> None:
     (failure,) = failures.found
     assert failures.reader == "output"
     assert failure.error == "exit code 3"
-    assert failure.message.splitlines()[-3:] == ["step # of the build", "done in #", "left b.txt"]
+    assert failure.message.splitlines()[-3:] == ["step 49 of the build", "done in 3.2 s", "left /a/b.txt"]
     assert len(failure.message.splitlines()) == 20
 
 
 def test_a_command_that_timed_out_says_so_when_its_log_says_nothing() -> None:
     first, second = (read("", f"timed out after {seconds} s", None) for seconds in (30, 45))
 
-    assert first.found == (Failure("command", "timed out after #", "timed out after #"),)
+    assert first.found == (Failure("command", "timed out after #", "timed out after 30 s"),)
     assert first.fingerprints == second.fingerprints
 
 

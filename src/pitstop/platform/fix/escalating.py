@@ -154,7 +154,7 @@ def escalation_message(state: FixState, reason: str, why: str, run: str) -> str:
         f"Resume: {program()} fix --resume {run}",
         "",
         "Next steps",
-        *(f"  - {each}" for each in NEXT_STEPS),
+        *(f"  - {each}" for each in NEXT_STEPS[0 if state.reports else 2 :]),
         *newest,
         "",
         "Ways to continue",

@@ -116,9 +116,8 @@ def failures_of(
     generic = {normalized(line): line for line in lines if _GENERIC.match(line)}
     if generic:
         return Failures(tuple(_failure(*item) for item in generic.items()), len(generic), "lines")
-    last = map(normalized, lines[-_LAST_LINES:])
     error = normalized(error_message.partition("\n")[0]) if exit_code is None else f"exit code {exit_code}"
-    return Failures((Failure("command", error, "\n".join(last)),), 1, "output")
+    return Failures((Failure("command", error, "\n".join(lines[-_LAST_LINES:])),), 1, "output")
 
 
 def _reported(row: Mapping[str, Any]) -> Failure:
