@@ -69,7 +69,7 @@ class StepLogs(Protocol):
 class Ports(Struct, frozen=True):
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps.
 
-    `mask` takes what nobody may read out of the messages of failures. `combining` has further ways of combining steps.
+    `mask` removes secrets from the messages of failures. `combining` has further ways of combining steps.
     """
 
     evaluator: Evaluator

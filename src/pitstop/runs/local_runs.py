@@ -169,8 +169,8 @@ class LocalRuns:
     async def take_up(self, run: str, secrets: Mapping[str, str]) -> LiveRun:
         """Continue a run that no process has from its log; one of this process is given as it is.
 
-        One that nobody debugged is paused before it does more. NotRunning when it has ended, or its workspace is gone;
-        InAnotherProcess; BadLog; and what is wrong with its flow by now.
+        One without a debug session is paused before its next step. NotRunning when it has ended, or its workspace is
+        gone; InAnotherProcess; BadLog; and what is wrong with its flow by now.
         """
         if run in self._known.live:
             return self._known.live[run]

@@ -124,13 +124,14 @@ class RunMaker:
         """A run again, with its flow as it was then or as it is now; all that `prepare` refuses."""
         old = await (await self._store.open(run, events=False)).record()
         first = request_of(old.request, request.secrets)
+        fix = None if request.fix is None else fix_of(request.fix, old)
         again = replace(
             first,
             inputs={**first.inputs, **request.inputs},
-            from_step=request.from_step or (None if request.fix is None else fix_of(request.fix, old).step),
+            from_step=request.from_step or (None if fix is None else fix.step),
             from_run=run,
             commit=request.commit or first.commit,
-            fix=None if request.fix is None else fix_of(request.fix, old),
+            fix=fix,
             debug=request.debug,
             can_ask=request.can_ask,
             priority=request.priority,

@@ -26,7 +26,7 @@ class Left(Struct, frozen=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How a run ended. `stopped_at` is the step where it was cancelled, because nobody can debug it there.
+    """How a run ended. `stopped_at` is the step where it was cancelled, because it cannot be debugged there.
 
     `tails` has the end of what each failed occurrence wrote, `artifacts` the place of what steps handed on.
     """
